@@ -17,6 +17,7 @@
 #include "core/gadget/spill.hpp"
 #include "gadgets/spill_events.hpp"
 #include "kernels/grid/choose_grid.hpp"
+#include "kernels/types/conditions.hpp"
 #include "kernels/types/em_tally.hpp"
 #include "kernels/types/events.hpp"
 #include "kernels/types/image.hpp"
@@ -74,9 +75,8 @@ struct Subset {
   std::size_t known_batches = 0;
   // What an image of the data so far shows, its reference time included; null: not known.
   std::shared_ptr<const Quantity> quantity = {};
-  // How live fractions of pairs of modules differ in the mean over the scan, which the sensitivity is to have; null:
-  // not at all.
-  std::shared_ptr<const LivePattern> live = {};
+  // The mean over the scan, which the sensitivity is to have.
+  Conditions conditions = {};
 
   /// A batch that names the scanner: the announcement's, or the first one. Null where there is neither.
   const Data* sample() const { return announced ? announced.get() : batches.empty() ? nullptr : batches.front().get(); }

@@ -56,6 +56,7 @@ struct Spill<EventBatch> {
     visit(batch.detectors);
     visit(batch.quantity);
     visit(batch.live);
+    visit(batch.pose);
     visit(batch.singles);
   }
 };

@@ -1,4 +1,5 @@
 // Histo-images while they fill: see histo_filling.hpp.
+#include "gadgets/motion/still.hpp"
 #include "gadgets/direct/histo_filling.hpp"
 
 #include <algorithm>
@@ -55,6 +56,7 @@ HistoFilling::HistoFilling(HistoSettings settings, Context& context)
 }
 
 void HistoFilling::add(EventBatch batch, Context& context) {
+  require_still(batch, "histo_deposit");
   if (batch.delayed) return randoms_.take_delayeds(batch, context);
   quantity_.add(batch.quantity);
   note_time(batch);

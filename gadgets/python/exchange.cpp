@@ -92,6 +92,7 @@ Offer offer(const std::shared_ptr<const EventBatch>& given, SharedArena& arena, 
   memory.tof = batch->tof;
   memory.exposure = batch->exposure;
   memory.live = batch->live;
+  memory.pose = batch->pose;
   memory.delayed = batch->delayed;
   memory.events_quantity = batch->quantity;
   std::ranges::copy(batch->axis_begin, memory.axis_begin);
@@ -142,6 +143,7 @@ Accepted<EventBatch> accept(const PythonJson& header, PythonSession& session, Ex
   batch.scanner = memory.scanner;
   batch.exposure = memory.exposure;
   batch.live = memory.live;
+  batch.pose = memory.pose;
   batch.delayed = memory.delayed;
   batch.quantity = memory.events_quantity;
   batch.tof = header.contains("tof_sigma_mm") ? TofModel{header.at("tof_sigma_mm").get<float>(),

@@ -26,6 +26,7 @@ struct ExchangeMemory {
   TofModel tof;
   double exposure = 1;
   std::shared_ptr<const LivePattern> live;
+  std::shared_ptr<const RigidPose> pose;
   bool delayed = false;
   std::shared_ptr<const Quantity> events_quantity, image_quantity;  // of what Python took last, and so of what it gives
   std::string filtered;  // as the estimate was that Python took last, and so is what it gives

@@ -19,6 +19,7 @@
 
 #include "core/gadget.hpp"
 #include "gadgets/io/nifti/mu_map.hpp"
+#include "gadgets/motion/still.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/ring/exposure.hpp"
 #include "gadgets/ring/io/dead_time_yaml.hpp"
@@ -120,6 +121,7 @@ struct EventCorrections {
 
   void take(EventBatch batch, Emit<EventBatch>& emit, Context& context) {
     if (batch.delayed) return take_delayeds(batch, context);
+    if (scatter_) require_still(batch, "scatter.file");
     randoms_.add_prompts(batch);
     seconds_ += batch.duration_s;
     has_prompts_ = has_prompts_ || batch.count > 0;
@@ -185,7 +187,8 @@ struct EventCorrections {
   EventBatch announcement_of(const EventBatch& batch) {
     return {.scanner = batch.scanner ? normalised(batch.scanner) : nullptr,
             .detectors = batch.detectors,
-            .live = batch.live};
+            .live = batch.live,
+            .pose = batch.pose};
   }
 
   static bool is_estimated(RandomsFrom from) { return from == RandomsFrom::delayeds || from == RandomsFrom::singles; }

@@ -18,6 +18,7 @@
 #include "gadgets/io/nifti/mu_map.hpp"
 #include "gadgets/io/shared_files.hpp"
 #include "gadgets/io/yaml/phantom_yaml.hpp"
+#include "gadgets/motion/still.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/ring/event_corrections.hpp"
 #include "gadgets/ring/exposure.hpp"
@@ -94,6 +95,7 @@ struct NormalisationWriter {
   }
 
   void process(const EventBatch& batch, Context& context) {
+    require_still(batch, "normalisation_writer");
     if (!on_host(batch.memory())) return process(host_batch(batch), context);
     if (!batch.scanner || !batch.detectors)
       throw std::runtime_error(

@@ -25,6 +25,7 @@
 #include "gadgets/io/petsird/to_scanner.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/ring/batch_builder.hpp"
+#include "kernels/types/rigid_pose.hpp"
 
 namespace tofstream {
 
@@ -32,9 +33,10 @@ enum class DecodedEvents { prompts, delayeds, both };
 constexpr auto enum_names(DecodedEvents) {
   return names(DecodedEvents::prompts, "prompts", DecodedEvents::delayeds, "delayeds", DecodedEvents::both, "both");
 }
-enum class OnMovement { refuse, ignore };
+enum class OnMovement { refuse, ignore, bed_to_scanner, scanner_to_bed };
 constexpr auto enum_names(OnMovement) {
-  return names(OnMovement::refuse, "refuse", OnMovement::ignore, "ignore");
+  return names(OnMovement::refuse, "refuse", OnMovement::ignore, "ignore", OnMovement::bed_to_scanner, "bed_to_scanner",
+               OnMovement::scanner_to_bed, "scanner_to_bed");
 }
 
 namespace {
@@ -62,8 +64,10 @@ struct PetsirdDecoder : private petsird::Handler {
           "Where in a crystal lines of response end: mean, the mean depth at which photons of 511 keV interact, "
           "where the header says what crystals are made of; centre; or a depth in mm below the face"),
       param<&Params::bed_movement>("bed_movement",
-                                   "What to do if the bed or the gantry moves, which is not corrected: refuse the "
-                                   "stream, or ignore the movement"));
+                                   "What to do if the bed moves: refuse the stream; ignore the movement; or take the "
+                                   "events' lines along with the bed, whose transforms take its points to the scanner "
+                                   "(bed_to_scanner) or the scanner's to it, which the standard leaves open. A gantry "
+                                   "that moves is refused or ignored"));
   // The open batch of one pair of module types: detectors, ToF and its width.
   static MemoryNeed memory(const Params& p) {
     const std::size_t batch = std::size_t{16} * static_cast<std::size_t>(p.batch_events);
@@ -80,7 +84,9 @@ struct PetsirdDecoder : private petsird::Handler {
   explicit PetsirdDecoder(const Params& p)
       : p_(p),
         depth_(petsird::parse_detector_depth(p.detector_depth)),
-        decoder_(std::in_place, static_cast<petsird::Handler&>(*this)) {}
+        decoder_(std::in_place, static_cast<petsird::Handler&>(*this)) {
+    if (follows_bed()) pose_ = std::make_shared<const RigidPose>();
+  }
 
   void process(const ByteBlock& block, Emit<EventBatch>& emit, Context& context) {
     emit_ = &emit;
@@ -158,7 +164,7 @@ struct PetsirdDecoder : private petsird::Handler {
 
   void on_block_begin(petsird::BlockKind kind, petsird::TimeInterval interval) override {
     ++blocks_;
-    if (kind == petsird::BlockKind::bed_movement || kind == petsird::BlockKind::gantry_movement)
+    if (kind == petsird::BlockKind::gantry_movement || (kind == petsird::BlockKind::bed_movement && !follows_bed()))
       note_movement(kind, interval);
     if (kind != petsird::BlockKind::event) return;
     block_ = shifted(interval);
@@ -177,11 +183,14 @@ struct PetsirdDecoder : private petsird::Handler {
     const std::string where =
         fmt::format("the {} moves at {} ms (time block {})",
                     kind == petsird::BlockKind::bed_movement ? "bed" : "gantry", interval.start_ms, blocks_);
-    if (p_.bed_movement == OnMovement::refuse)
+    if (p_.bed_movement != OnMovement::ignore)
       throw std::runtime_error(fmt::format(
-          "{}, and movement is not corrected: the image would be wrong. Cut the recording there, or let the "
+          "{}, and movement is not corrected: the image would be wrong. {}Cut the recording there, or let the "
           "decoder take all events as if nothing moved (bed_movement: ignore)",
-          where));
+          where,
+          kind == petsird::BlockKind::bed_movement
+              ? "Say which way the bed's transforms go (bed_movement: bed_to_scanner or scanner_to_bed). "
+              : ""));
     if (movements_++ == 0) context_->log().warning(where + ", which is ignored");
     context_->report("bed_movement", fmt::format("ignored; blocks of movement: {}", movements_));
   }
@@ -243,11 +252,37 @@ struct PetsirdDecoder : private petsird::Handler {
 
   void on_other_block(const petsird::OtherBlock& block) override {
     if (const auto* singles = std::get_if<petsird::SinglesHistogramBlock>(&block)) return take_singles(*singles);
+    if (const auto* bed = std::get_if<petsird::BedMovementBlock>(&block)) return move_bed(*bed);
     const auto* dead_time = std::get_if<petsird::DeadTimeBlock>(&block);
     if (!dead_time) return;
     if (p_.dead_time) live_time_->add(*dead_time, shift_ms_);
     note(Correction::dead_time, p_.dead_time ? CorrectionState::made : CorrectionState::called_for,
          "live fractions of the stream");
+  }
+
+  bool follows_bed() const {
+    return p_.bed_movement == OnMovement::bed_to_scanner || p_.bed_movement == OnMovement::scanner_to_bed;
+  }
+
+  RigidPose pose_of_bed(const petsird::Transform& transform) const try {
+    std::array<double, 12> matrix{};
+    std::ranges::copy(transform, matrix.begin());
+    return pose_of_matrix(matrix);
+  } catch (const std::invalid_argument& error) {
+    throw std::runtime_error(fmt::format("the bed's transform in time block {}: {}", blocks_, error.what()));
+  }
+
+  // Events so far leave with the pose that they had.
+  void move_bed(const petsird::BedMovementBlock& block) {
+    if (!follows_bed()) return;
+    take_open(petsird::EventKind::delayed);
+    take_open(petsird::EventKind::prompt);
+    const RigidPose stated = pose_of_bed(block.transform);
+    const RigidPose pose = p_.bed_movement == OnMovement::bed_to_scanner ? stated.inverse() : stated;
+    if (pose == *pose_) return;
+    pose_ = std::make_shared<const RigidPose>(pose);
+    moved_ = moved(*scanner_->detectors, pose);
+    context_->report("bed_movement", fmt::format("followed; movements: {}", ++movements_));
   }
 
   // They leave as a batch without events, before the prompts of their time.
@@ -277,6 +312,8 @@ struct PetsirdDecoder : private petsird::Handler {
     batch.quantity = quantity_;
     set_live_time(batch);
     if (!batch.delayed) {
+      batch.pose = pose_;
+      if (moved_) batch.detectors = moved_;
       prompts_s_ += batch.duration_s;
       live_s_ += batch.duration_s * batch.exposure;
       if (prompts_s_ > 0) context_->report("scan_s", prompts_s_);
@@ -408,7 +445,9 @@ struct PetsirdDecoder : private petsird::Handler {
   petsird::Table<petsird::BinEdges> edges_mm_;
   std::array<Lists, 2> lists_;
   std::vector<EventBatch> leaving_;
-  std::int64_t shift_ms_ = 0;  // of the times of what is being decoded
+  std::shared_ptr<const RigidPose> pose_;       // of the scanner to the bed; null where the bed is not followed
+  std::shared_ptr<const DetectorTable> moved_;  // detectors there, once it has moved
+  std::int64_t shift_ms_ = 0;                   // of the times of what is being decoded
   petsird::TimeInterval block_;
   std::uint64_t blocks_ = 0;     // of all kinds so far
   std::uint64_t movements_ = 0;  // of them, those of bed or gantry

@@ -1,7 +1,9 @@
 // The Monte Carlo simulator as a source: list mode of a phantom in a scanner, batch by batch.
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -11,6 +13,7 @@
 #include "gadgets/io/nifti/mu_map.hpp"
 #include "gadgets/io/shared_files.hpp"
 #include "gadgets/io/yaml/phantom_yaml.hpp"
+#include "gadgets/motion/pose_timeline.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/ring/exposure.hpp"
 #include "gadgets/ring/io/ring_scanner_yaml.hpp"
@@ -19,6 +22,12 @@
 
 namespace tofstream {
 namespace {
+
+/// `motion: {file: head.csv}`
+struct PhantomMotion : PoseTableParams {
+  static constexpr auto params = describe(param<&PhantomMotion::file>("file", reads_file, pose_file_words),
+                                          param<&PhantomMotion::maps>("maps", pose_maps_words));
+};
 
 struct Simulator {
   struct Params {
@@ -39,6 +48,7 @@ struct Simulator {
     DecayParams decay;
     bool scatter = false;
     std::string scatter_phantom;
+    PhantomMotion motion;
   };
   static constexpr auto params = describe(
       param<&Params::scanner>("scanner", required, reads_one_of("scanners"),
@@ -72,7 +82,8 @@ struct Simulator {
                               "or more often, within the scanner's energy window"),
       param<&Params::scatter_phantom>(
           "scatter_phantom", reads_one_of("phantoms"),
-          "A phantom whose activity stands for scatter: its photons are recorded and never attenuated"));
+          "A phantom whose activity stands for scatter: its photons are recorded and never attenuated"),
+      param<&Params::motion>("motion", "How the phantom moves as a whole, with `seconds`"));
   static constexpr bool own_thread = true;
   // Detectors and ToF of a batch's events.
   static MemoryNeed memory(const Params& p) {
@@ -82,7 +93,14 @@ struct Simulator {
   explicit Simulator(const Params& p)
       : p_(p),
         file_(formats::read_phantom(find_shared("phantoms", p.phantom))),
-        simulator_(ring_of(p), file_.phantom, options(p)) {}
+        simulator_(ring_of(p), file_.phantom, options(p)),
+        scanner_(simulator_.scanner()) {
+    if (p.motion.file.empty()) return;
+    if (!(p.seconds > 0))
+      throw std::invalid_argument("motion: a phantom moves over time: give `seconds`, not `events`");
+    motion_.emplace(formats::read_pose_table(p.motion.file), p.motion.maps, PoseTimelineSettings{});
+    still_until_s_ = 0;
+  }
 
   void run(Emit<EventBatch>& emit, std::stop_token stop, Context& context) {
     if (p_.attenuation) warn_of_another_energy(context);
@@ -165,10 +183,33 @@ struct Simulator {
   }
 
   SimulatedEvents next(std::int64_t done, double seconds) {
+    if (seconds >= still_until_s_ - rounding_s) move(seconds);
+    SimulatedEvents made = draw(done, seconds);
+    for (EventBatch* batch : {&made.events, &made.delayeds}) {
+      batch->scanner = scanner_;
+      batch->detectors = scanner_->detectors;
+    }
+    return made;
+  }
+
+  static constexpr double rounding_s = 1e-9;  // of a sum of batches' times
+
+  // Puts the phantom where it is from now on. Each stretch has random numbers of its own.
+  void move(double now_s) {
+    const RigidPose pose = motion_->poses()[motion_->nearest(now_s + rounding_s)].inverse();
+    SimulationOptions moved = options(p_);
+    moved.seed += 0x9e3779b97f4a7c15u * ++moves_;
+    moved.start_s = now_s;
+    if (moved.scatter_phantom) moved.scatter_phantom = moved.scatter_phantom->moved(pose);
+    simulator_ = EventSimulator(ring_of(p_), file_.phantom.moved(pose), moved);
+    still_until_s_ = motion_->at(now_s + rounding_s).end_s;
+  }
+
+  SimulatedEvents draw(std::int64_t done, double seconds) {
     if (p_.seconds <= 0) return simulator_.next_events(std::min<std::int64_t>(p_.batch_events, p_.events - done));
     const double by_events_s = p_.batch_events / simulator_.expected_cps();
     const double batch_seconds = p_.singles ? std::min(by_events_s, 1.0) : by_events_s;
-    return simulator_.next_seconds(std::min(batch_seconds, p_.seconds - seconds));
+    return simulator_.next_seconds(std::min(batch_seconds, std::min(p_.seconds, still_until_s_) - seconds));
   }
 
   static void report(const SimulationTruth& truth, double seconds, Context& context) {
@@ -183,6 +224,10 @@ struct Simulator {
   Params p_;
   formats::PhantomFile file_;
   EventSimulator simulator_;
+  std::shared_ptr<const Scanner> scanner_;  // of all events: simulators of other places have equal ones of their own
+  std::optional<PoseTimeline> motion_;
+  double still_until_s_ = std::numeric_limits<double>::infinity();
+  std::uint64_t moves_ = 0;
 };
 
 TOFSTREAM_GADGET(Simulator, "simulator", "Simulates list mode of a phantom in a scanner by Monte Carlo");

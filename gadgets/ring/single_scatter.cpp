@@ -18,6 +18,7 @@
 #include "core/gadget.hpp"
 #include "gadgets/additive.hpp"
 #include "gadgets/io/nifti/mu_map.hpp"
+#include "gadgets/motion/still.hpp"
 #include "gadgets/parameters.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/ring/io/scatter_nifti.hpp"
@@ -120,6 +121,7 @@ struct SingleScatterGadget {
     const Estimate& estimate = *inputs.image;
     if (const EventBatch* sample = subset.sample(); sample && sample->scanner && !scatter_)
       set_scanner(*sample->scanner);
+    if (const EventBatch* sample = subset.sample()) require_still(*sample, "single_scatter");
     require_voxels(estimate);
     if (subset.step.frame.number > 0)
       throw std::runtime_error(

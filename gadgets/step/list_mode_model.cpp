@@ -92,20 +92,23 @@ class ListModeModel final : public SystemModel<EventBatch> {
     const Backend backend = settings_.backend;
     projector_ = settings_.projector(grid_for(first, estimate, *scanner_, context), backend, *scanner_, context);
     context.report("backend", std::string(backend == Backend::cuda ? "cuda" : "cpu"));
-    live_ = first.live;
-    waits_for_live_ = first.announced && first.announced->live && !first.live;
-    if (!waits_for_live_) return make_sensitivity(context);
+    conditions_ = first.conditions;
+    waits_for_conditions_ =
+        first.announced && !conditions_of(*first.announced).is_empty() && first.conditions.is_empty();
+    if (!waits_for_conditions_) return make_sensitivity(context);
     // Nothing is divided by it before the first subset comes, which says the mean over the scan.
     sensitivity_ = std::make_shared<const Image>(Image::zeros(projector_->grid(), memory_of(backend)));
   }
 
   void renew(const EventSubset& subset, Context& context) override {
     if (subset.batches.empty()) return;
-    const bool is_same = rms_difference(subset.live.get(), live_.get()) == 0;
-    live_ = subset.live;
-    if (is_same && !waits_for_live_) return;
-    if (!std::exchange(waits_for_live_, false))
-      context.log().info("live fractions of pairs of modules have changed: the sensitivity is made anew");
+    const bool is_live_same = rms_difference(subset.conditions.live.get(), conditions_.live.get()) == 0;
+    const bool is_place_same = share_elsewhere(subset.conditions.poses.get(), conditions_.poses.get()) == 0;
+    conditions_ = subset.conditions;
+    if (is_live_same && is_place_same && !waits_for_conditions_) return;
+    if (!std::exchange(waits_for_conditions_, false))
+      context.log().info(fmt::format("{} have changed: the sensitivity is made anew",
+                                     is_place_same ? "live fractions of pairs of modules" : "the scanner's poses"));
     make_sensitivity(context);
   }
 
@@ -144,14 +147,19 @@ class ListModeModel final : public SystemModel<EventBatch> {
   }
 
  private:
-  // By the scanner, with the live fractions' pattern.
+  // By the scanner, with the live fractions' pattern and the poses.
   void make_sensitivity(Context& context) {
     std::shared_ptr<const Scanner> seen = scanner_;
-    if (live_) {
-      auto with_pattern = std::make_shared<Scanner>(*scanner_);
-      with_pattern->live = live_;
-      seen = std::move(with_pattern);
-      context.report("sensitivities_of_live_fractions", ++patterns_);
+    if (!conditions_.is_empty()) {
+      auto with_conditions = std::make_shared<Scanner>(*scanner_);
+      with_conditions->live = conditions_.live;
+      with_conditions->poses = conditions_.poses;
+      seen = std::move(with_conditions);
+    }
+    if (conditions_.live) context.report("sensitivities_of_live_fractions", ++patterns_);
+    if (conditions_.poses) {
+      context.report("poses", static_cast<std::int64_t>(conditions_.poses->size()));
+      context.report("sensitivities_of_poses", ++placings_);
     }
     ListModeSensitivity made = settings_.sensitivity(*seen, *projector_, context);
     if (const std::string line = noisy_ends(made.image); !line.empty()) {
@@ -170,9 +178,9 @@ class ListModeModel final : public SystemModel<EventBatch> {
   std::unique_ptr<ListModeProjector> projector_;
   std::shared_ptr<const Scanner> scanner_;
   std::shared_ptr<const Image> sensitivity_;
-  std::shared_ptr<const LivePattern> live_;  // that the sensitivity has
-  bool waits_for_live_ = false;
-  std::int64_t patterns_ = 0;
+  Conditions conditions_;  // that the sensitivity has
+  bool waits_for_conditions_ = false;
+  std::int64_t patterns_ = 0, placings_ = 0;
   std::function<void(const Image&, const Image&, Image&)> correct_;
   ImageQuantity quantity_;
 };

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "core/gadget.hpp"
+#include "gadgets/cut_in_time.hpp"
 #include "gadgets/parameters.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/subset/event_store.hpp"
@@ -23,7 +24,6 @@
 #include "gadgets/subset/store_params.hpp"
 #include "gadgets/subset/subset_cutter.hpp"
 #include "gadgets/subset/whole_stream.hpp"
-#include "kernels/sort/partition.hpp"
 
 namespace tofstream {
 
@@ -86,14 +86,13 @@ struct Framing {
     if (batch.count > 0) require_one_kind(batch, delayed_);
     if (batch.scanner && !std::exchange(is_announced_, true)) {
       context.made_from(of_no_event(context.message()));
-      emit(announcement_of(EventBatch{.scanner = batch.scanner, .live = batch.live}));
+      emit(announcement_of(announced_by(batch)));
     }
     if (batch.count > 0 && !(batch.duration_s > 0))
       throw std::runtime_error("the events state no scan time, so nobody knows which frame they belong to");
     warn_of_long(batch, context);
     ended_s_ = std::max(ended_s_, batch.start_s + batch.duration_s);
-    for (EventBatch& piece : batch.count > 0 ? cut_at_frames(std::move(batch)) : time_of_frames(batch))
-      take(std::move(piece), emit, context);
+    for (EventBatch& piece : cut_at_frames(std::move(batch))) take(std::move(piece), emit, context);
   }
 
   void flush(Emit<EventSubset>& emit, Context& context) {
@@ -103,44 +102,18 @@ struct Framing {
   }
 
  private:
-  static constexpr double rounding_s = 1e-9;
-
   double end_s(std::size_t frame) const { return frames_[frame].start_s + frames_[frame].duration_s; }
 
   void open() {
     if (at_ < frames_.size()) stream_.emplace(WholeStreamSettings{p_.subsets, p_.cut, p_.least_events, p_.reference_s});
   }
 
-  // At the events where frames begin and end, if these are spread evenly over the batch's time.
+  // Where frames begin and end within a batch.
   std::vector<EventBatch> cut_at_frames(EventBatch batch) const {
-    std::vector<std::int64_t> cuts;
-    const auto cut_at = [&](double moment_s) {
-      const double within_s = moment_s - batch.start_s;
-      if (within_s <= rounding_s || within_s >= batch.duration_s - rounding_s) return;
-      const auto events = std::llround(static_cast<double>(batch.count) * within_s / batch.duration_s);
-      if (events > 0 && events < batch.count && (cuts.empty() || events > cuts.back())) cuts.push_back(events);
-    };
-    for (std::size_t f = at_; f < frames_.size() && frames_[f].start_s < batch.start_s + batch.duration_s; ++f) {
-      cut_at(frames_[f].start_s);
-      cut_at(end_s(f));
-    }
-    return split_by_arrival(std::move(batch), cuts, copy_stream());
-  }
-
-  // The time of a batch that a window has emptied, by frames.
-  std::vector<EventBatch> time_of_frames(const EventBatch& batch) const {
-    std::vector<double> moments = {batch.start_s, batch.start_s + batch.duration_s};
-    for (std::size_t f = at_; f < frames_.size() && frames_[f].start_s < moments[1]; ++f)
-      for (const double moment_s : {frames_[f].start_s, end_s(f)})
-        if (moment_s > moments[0] && moment_s < moments[1]) moments.push_back(moment_s);
-    std::ranges::sort(moments);
-    std::vector<EventBatch> pieces;
-    for (std::size_t m = 1; m < moments.size(); ++m) {
-      pieces.push_back(batch.without_arrays());
-      pieces.back().start_s = moments[m - 1];
-      pieces.back().duration_s = moments[m] - moments[m - 1];
-    }
-    return pieces;
+    std::vector<double> moments_s;
+    for (std::size_t f = at_; f < frames_.size() && frames_[f].start_s < batch.start_s + batch.duration_s; ++f)
+      moments_s.insert(moments_s.end(), {frames_[f].start_s, end_s(f)});
+    return cut_in_time(std::move(batch), moments_s);
   }
 
   // A piece belongs to the frame in which its middle lies.
@@ -188,14 +161,15 @@ struct Framing {
     constexpr double worth_telling = 0.01;
     const double missing_s = end_s(at_) - ended_s_;
     if (!stream_->is_empty() && missing_s > worth_telling * frame.duration_s) {
-      context.log().warning(fmt::format("the scan ends at {:g} s, within {}, whose image is of the {:g} s that there are",
-                                        ended_s_, in_words(frame), ended_s_ - frame.start_s));
+      context.log().warning(
+          fmt::format("the scan ends at {:g} s, within {}, whose image is of the {:g} s that there are", ended_s_,
+                      in_words(frame), ended_s_ - frame.start_s));
       frame.duration_s = ended_s_ - frame.start_s;
     }
     const std::size_t begun = at_ + (stream_->is_empty() ? 0 : 1);
     if (begun == frames_.size()) return;
-    context.log().warning(fmt::format("the scan ends at {:g} s, before {} of {} frames begin: shorten `frames`", ended_s_,
-                                      frames_.size() - begun, frames_.size()));
+    context.log().warning(fmt::format("the scan ends at {:g} s, before {} of {} frames begin: shorten `frames`",
+                                      ended_s_, frames_.size() - begun, frames_.size()));
     context.report("frames_not_scanned", static_cast<std::int64_t>(frames_.size() - begun));
     for (ScanFrame& each : frames_) each.frames = static_cast<int>(begun);
   }
@@ -206,10 +180,10 @@ struct Framing {
     if (warned_of_long_ || at_ == frames_.size() || batch.count < 2) return;
     if (batch.duration_s <= longest * frames_[at_].duration_s) return;
     warned_of_long_ = true;
-    context.log().warning(
-        fmt::format("events come in batches of {:.2g} s, and {} has {:g} s: which of them lie within it is not known to "
-                    "better than that; give the decoder fewer batch_events",
-                    batch.duration_s, in_words(frames_[at_]), frames_[at_].duration_s));
+    context.log().warning(fmt::format(
+        "events come in batches of {:.2g} s, and {} has {:g} s: which of them lie within it is not known to "
+        "better than that; give the decoder fewer batch_events",
+        batch.duration_s, in_words(frames_[at_]), frames_[at_].duration_s));
   }
 
   void report(Context& context) const {

@@ -87,8 +87,8 @@ struct LiveSubsets {
   void process(EventBatch batch, Context& context) {
     if (batch.count > 0) require_one_kind(batch, delayed_);
     if (batch.scanner) {
-      updates_.begin_live(batch.live);
-      updates_.announce({.scanner = batch.scanner, .live = batch.live});
+      updates_.begin(conditions_of(batch));
+      updates_.announce(announced_by(batch));
     }
     for (StoredEvents& subset : cutter_.take(std::move(batch), store_)) arrive(std::move(subset), context);
   }

@@ -88,7 +88,7 @@ bool LiveUpdates<Data, Order>::send_announcement(Emit<Subset<Data>>& emit, Conte
   if (!announcement_) return false;
   context.made_from(of_no_event(context.message()));
   Subset<Data> announcement = announcement_of(*std::exchange(announcement_, std::nullopt));
-  announcement.live = live_.get();
+  announcement.conditions = so_far_.get();
   emit(std::move(announcement));
   return true;
 }
@@ -131,7 +131,7 @@ void LiveUpdates<Data, Order>::pass(const UpdateRecord& record, Context& context
   if (rejected.events > 0) context.books().rejected(rejected.events, rejected.reason);
   context.books().reconstructed(events - rejected.events);
   if (offline_) ++*offline_;
-  note_live(update);
+  note_conditions(update);
   order_.note(update);
 }
 
@@ -201,8 +201,8 @@ void LiveUpdates<Data, Order>::send(const LiveUpdate& update, Emit<Subset<Data>>
   subset.step = step_of(update);
   gather(update, subset);
   subset.quantity = quantity_();
-  note_live(update);
-  subset.live = live_.get();
+  note_conditions(update);
+  subset.conditions = so_far_.get();
   file_.write({updates_, update.parts, events_of(update)}, recorded_.passed(), context);
   order_.note(update);
   if (offline_) ++*offline_;
@@ -223,9 +223,9 @@ void LiveUpdates<Data, Order>::send(const LiveUpdate& update, Emit<Subset<Data>>
 
 // Which subsets the mean is of depends on the order of updates alone, so that a replay has the same sensitivities.
 template <class Data, class Order>
-void LiveUpdates<Data, Order>::note_live(const LiveUpdate& update) {
-  for (; live_added_ <= update.last(); ++live_added_) live_.add(kept(live_added_).live, kept(live_added_).exposed_s);
-  misfit_.note(kept(update.last()).live, live_.get());
+void LiveUpdates<Data, Order>::note_conditions(const LiveUpdate& update) {
+  for (; added_ <= update.last(); ++added_) so_far_.add(kept(added_).conditions, kept(added_).exposed_s);
+  misfit_.note(kept(update.last()).conditions, so_far_.get());
 }
 
 // Frees the data of a subset that has had its turns and its updates, so that no rule can name it again. This bounds the

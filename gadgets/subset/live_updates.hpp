@@ -17,7 +17,7 @@
 #include "gadgets/payloads.hpp"
 #include "gadgets/subset/deadline.hpp"
 #include "gadgets/subset/live_order.hpp"
-#include "gadgets/subset/live_pattern_so_far.hpp"
+#include "gadgets/subset/conditions_so_far.hpp"
 #include "gadgets/subset/order_file.hpp"
 #include "gadgets/subset/recorded_order.hpp"
 #include "gadgets/subset/stored_subset.hpp"
@@ -65,9 +65,9 @@ class LiveUpdates {
 
   /// The scanner is known; only the first call counts. `like`: a batch without data.
   void announce(Data like);
-  /// How live fractions differ in the first events, before they are announced.
-  void begin_live(std::shared_ptr<const LivePattern> first) {
-    if (!is_announced_) live_.begin(std::move(first));
+  /// The conditions of the first events, before they are announced.
+  void begin(Conditions first) {
+    if (!is_announced_) so_far_.begin(std::move(first));
   }
   /// One more subset has come.
   void arrive(StoredSubset<Data> subset, Context& context);
@@ -89,7 +89,7 @@ class LiveUpdates {
   void gather(const LiveUpdate& update, Subset<Data>& subset) const;
   void send(const LiveUpdate& update, Emit<Subset<Data>>& emit, Context& context);
   void note_data(MessageInfo message);
-  void note_live(const LiveUpdate& update);
+  void note_conditions(const LiveUpdate& update);
   void let_go_if_done(int k);
   UpdateStep step_of(const LiveUpdate& update);
   StoredSubset<Data>& kept(int k) { return subsets_[static_cast<std::size_t>(k)]; }
@@ -119,9 +119,9 @@ class LiveUpdates {
   std::optional<Clock::time_point> ready_;  // when the projector had the sensitivity
   LatencyHistogram latency_;
   std::vector<std::string> degradations_;
-  LivePatternSoFar live_;
-  LivePatternMisfit misfit_;
-  int live_added_ = 0;  // subsets
+  ConditionsSoFar so_far_;
+  ConditionsMisfit misfit_;
+  int added_ = 0;  // subsets, to so_far_
 };
 
 }  // namespace tofstream

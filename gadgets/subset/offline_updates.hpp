@@ -14,7 +14,7 @@
 
 #include "core/gadget.hpp"
 #include "gadgets/payloads.hpp"
-#include "gadgets/subset/live_pattern_so_far.hpp"
+#include "gadgets/subset/conditions_so_far.hpp"
 #include "gadgets/subset/pass_order.hpp"
 #include "gadgets/subset/stored_subset.hpp"
 #include "gadgets/subset/subset_data.hpp"
@@ -45,17 +45,17 @@ class OfflineUpdates {
     if (std::exchange(is_announced_, true)) return;
     context.made_from(of_no_event(context.message()));
     Subset<Data> announcement = announcement_of(std::move(like));
-    announcement.live = live_.get();
+    announcement.conditions = so_far_.get();
     emit(std::move(announcement));
   }
 
-  /// How live fractions differ in the first events, of which subsets go out as they come; before they are announced.
-  /// Where this is not called and the announced batch has such a pattern, the sensitivity waits for the first subset.
-  void begin_live(std::shared_ptr<const LivePattern> first) {
-    if (!is_announced_) live_.begin(std::move(first));
+  /// Those of the first events, of which subsets go out as they come; before they are announced. Where this is not
+  /// called and the announced batch has conditions, the sensitivity waits for the first subset.
+  void begin(Conditions first) {
+    if (!is_announced_) so_far_.begin(std::move(first));
   }
-  /// How they differ in the mean over all data, where this is known before the first subset.
-  void set_live(std::shared_ptr<const LivePattern> whole) { whole_live_ = std::move(whole), is_whole_ = true; }
+  /// The mean over all data, where this is known before the first subset.
+  void set_conditions(Conditions whole) { whole_ = std::move(whole), is_whole_ = true; }
 
   /// How many subsets come in all, if this is known before the first.
   void expect(int subsets) { expect(subsets, {}); }
@@ -88,7 +88,7 @@ class OfflineUpdates {
     if (settings_.order.rule != PassRule::sequential && expected_ == 0) expect(static_cast<int>(subsets_.size()));
     warn_of_order(settings_.order, numbered_ > 0 ? numbered_ : static_cast<int>(subsets_.size()), context);
     send_first_pass(subsets_.size(), emit, context);
-    if (!is_whole_) set_live(mean_live());
+    if (!is_whole_) set_conditions(mean_conditions());
     const int count = static_cast<int>(subsets_.size());
     for (int iteration = 2; iteration <= settings_.iterations; ++iteration)
       for (int place = 0; place < count; ++place) {
@@ -144,22 +144,22 @@ class OfflineUpdates {
     Subset<Data> subset{step, stored.batches, stored.time_fraction};
     subset.next_batch = first_batch_after(iteration, place, ends);
     subset.quantity = quantity_();
-    subset.live = live_for(number);
-    misfit_.note(stored.live, subset.live);
+    subset.conditions = conditions_for(number);
+    misfit_.note(stored.conditions, subset.conditions);
     if (last_time) stored.batches.clear();
     return subset;
   }
 
   // In a first pass of subsets that go out as they come, the mean over those so far.
-  std::shared_ptr<const LivePattern> live_for(std::size_t number) {
-    if (is_whole_) return whole_live_;
-    for (; live_added_ <= number; ++live_added_) live_.add(subsets_[live_added_].live, subsets_[live_added_].exposed_s);
-    return live_.get();
+  Conditions conditions_for(std::size_t number) {
+    if (is_whole_) return whole_;
+    for (; added_ <= number; ++added_) so_far_.add(subsets_[added_].conditions, subsets_[added_].exposed_s);
+    return so_far_.get();
   }
 
-  std::shared_ptr<const LivePattern> mean_live() const {
-    MeanLivePattern mean;
-    for (const StoredSubset<Data>& subset : subsets_) mean.add(subset.live, subset.exposed_s);
+  Conditions mean_conditions() const {
+    MeanConditions mean;
+    for (const StoredSubset<Data>& subset : subsets_) mean.add(subset.conditions, subset.exposed_s);
     return mean.get();
   }
 
@@ -190,11 +190,11 @@ class OfflineUpdates {
   std::vector<MessageInfo> came_;  // of each subset
   std::size_t sent_ = 0;           // in the first iteration
   std::int64_t updates_ = 0;
-  LivePatternSoFar live_;
-  LivePatternMisfit misfit_;
-  std::size_t live_added_ = 0;  // subsets
-  std::shared_ptr<const LivePattern> whole_live_;
-  bool is_whole_ = false;  // whole_live_ is known
+  ConditionsSoFar so_far_;
+  ConditionsMisfit misfit_;
+  std::size_t added_ = 0;  // subsets, to so_far_
+  Conditions whole_;
+  bool is_whole_ = false;  // it is known
 };
 
 }  // namespace tofstream

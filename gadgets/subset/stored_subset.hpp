@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/types/live_pattern.hpp"
+#include "kernels/types/conditions.hpp"
 
 namespace tofstream {
 
@@ -16,8 +16,8 @@ struct StoredSubset {
   double seconds = 0;
   double exposed_s = 0;  // the same, weighted with each batch's exposure; the sensitivity is scaled with it
   double time_fraction = 1;
-  std::shared_ptr<const LivePattern> live = {};  // of list mode, the mean over this time; null: all pairs alike
-  bool is_rest = false;  // too few events for an update of its own: used with the subset before it
+  Conditions conditions = {};  // of list mode, the mean over this time
+  bool is_rest = false;        // too few events for an update of its own: used with the subset before it
 
   std::uint64_t event_count() const {
     std::uint64_t sum = 0;
@@ -28,10 +28,10 @@ struct StoredSubset {
   void join(StoredSubset rest) {
     batches.insert(batches.end(), rest.batches.begin(), rest.batches.end());
     seconds += rest.seconds;
-    MeanLivePattern both;
-    both.add(live, exposed_s);
-    both.add(rest.live, rest.exposed_s);
-    live = both.get();
+    MeanConditions both;
+    both.add(conditions, exposed_s);
+    both.add(rest.conditions, rest.exposed_s);
+    conditions = both.get();
     exposed_s += rest.exposed_s;
     time_fraction += rest.time_fraction;
   }

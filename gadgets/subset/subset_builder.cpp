@@ -91,8 +91,8 @@ struct SubsetBuilder {
   void process(EventBatch batch, Emit<EventSubset>& emit, Context& context) {
     if (batch.count > 0) require_one_kind(batch, delayed_);
     if (batch.scanner) {
-      if (p_.subsets == 0) updates_.begin_live(batch.live);
-      updates_.announce({.scanner = batch.scanner, .live = batch.live}, emit, context);
+      if (p_.subsets == 0) updates_.begin(conditions_of(batch));
+      updates_.announce(announced_by(batch), emit, context);
     }
     if (p_.subsets > 0) return waiting_.take(std::move(batch), context.message(), store_);
     for (StoredEvents& subset : cutter_.take(std::move(batch), store_)) {

@@ -12,15 +12,19 @@ namespace tofstream {
 
 StoredEvents stored_subset(std::vector<EventBatch> batches, EventStore& store) {
   StoredEvents stored;
-  MeanLivePattern live;
+  MeanConditions conditions;
   for (const EventBatch& batch : batches) {
     stored.seconds += batch.duration_s;
     stored.exposed_s += batch.duration_s * batch.exposure;
-    live.add(batch.live, batch.duration_s * batch.exposure);
+    conditions.add(batch);
   }
-  stored.live = live.get();
+  stored.conditions = conditions.get();
   stored.batches = store.store(std::move(batches));
   return stored;
+}
+
+EventBatch announced_by(const EventBatch& batch) {
+  return {.scanner = batch.scanner, .live = batch.live, .pose = batch.pose};
 }
 
 void require_one_kind(const EventBatch& batch, std::optional<bool>& delayed) {

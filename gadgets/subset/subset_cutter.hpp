@@ -20,6 +20,9 @@ using StoredEvents = StoredSubset<EventBatch>;
 /// Puts a subset's batches into the store. Throws what the store throws.
 StoredEvents stored_subset(std::vector<EventBatch> batches, EventStore& store);
 
+/// A batch without events, by which what follows learns of the scanner and that its conditions differ.
+EventBatch announced_by(const EventBatch& batch);
+
 /// Throws std::runtime_error where prompts and delayeds come together; `delayed` remembers which of them came first.
 void require_one_kind(const EventBatch& batch, std::optional<bool>& delayed);
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "kernels/sort/partition.hpp"
-#include "kernels/types/live_pattern.hpp"
+#include "kernels/types/conditions.hpp"
 
 namespace tofstream {
 
@@ -23,9 +23,9 @@ void WholeStream::cut(OfflineUpdates<EventBatch>& updates, EventStore& store, Em
                       Context& context) {
   if (waiting_.empty()) return;
   emptied_.give_to(waiting_.back());
-  MeanLivePattern live;
-  for (const EventBatch& batch : waiting_) live.add(batch.live, batch.duration_s * batch.exposure);
-  updates.set_live(live.get());
+  MeanConditions conditions;
+  for (const EventBatch& batch : waiting_) conditions.add(batch);
+  updates.set_conditions(conditions.get());
   if (settings_.cut == SubsetCut::interleaved)
     deal_out(updates, store, emit, context);
   else

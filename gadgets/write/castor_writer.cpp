@@ -5,6 +5,7 @@
 
 #include "core/gadget.hpp"
 #include "gadgets/io/castor/event_writer.hpp"
+#include "gadgets/motion/still.hpp"
 #include "gadgets/payloads.hpp"
 #include "kernels/types/host_batch.hpp"
 
@@ -35,6 +36,7 @@ struct CastorWriter {
   }
 
   void process(const EventBatch& batch, Context& context) {
+    require_still(batch, "castor_writer");
     if (batch.delayed)
       return context.books().rejected(batch.event_count(), "delayed coincidences, which CASToR's files do not hold");
     if (!on_host(batch.memory())) return process(host_batch(batch), context);

@@ -9,6 +9,7 @@
 
 #include "core/gadget.hpp"
 #include "gadgets/io/interfile/bin_writer.hpp"
+#include "gadgets/motion/still.hpp"
 #include "gadgets/payloads.hpp"
 #include "kernels/types/host_batch.hpp"
 
@@ -66,6 +67,7 @@ struct InterfileBinWriter {
   }
 
   void process(const EventBatch& batch, Context& context) {
+    require_still(batch, "interfile_writer");
     if (batch.delayed)
       return context.books().rejected(batch.event_count(), "delayed coincidences, which are no prompts");
     if (!on_host(batch.memory())) return process(host_batch(batch), context);

@@ -23,6 +23,7 @@
 #include "gadgets/io/petsird/writer.hpp"
 #include "gadgets/io/shared_files.hpp"
 #include "gadgets/io/yaml/scanner_file.hpp"
+#include "gadgets/motion/still.hpp"
 #include "gadgets/payloads.hpp"
 #include "kernels/types/host_batch.hpp"
 
@@ -77,6 +78,7 @@ struct PetsirdWriter {
 
   // Delayeds wait for the prompts of the same time, since a block's time is that of all its lists.
   void process(const EventBatch& batch, Context& context) {
+    require_still(batch, "petsird_writer");
     if (!on_host(batch.memory())) return process(host_batch(batch), context);
     if (!batch.counts.empty())
       throw std::runtime_error("bins of a histogram came, and PETSIRD holds single events: they cannot be written");

@@ -9,6 +9,7 @@
 #include "core/gadget.hpp"
 #include "gadgets/io/petsird/quantity.hpp"
 #include "gadgets/io/wire/records.hpp"
+#include "gadgets/motion/still.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/wire/stream_header.hpp"
 #include "gadgets/wire/stream_sender.hpp"
@@ -56,6 +57,7 @@ struct ZmqSink {
         header_(stream_header(p.scanner, p.crystal_efficiency_spread, p.delayeds)) {}
 
   void process(const EventBatch& batch, Context& context) {
+    require_still(batch, "zmq_sink");
     if (batch.count == 0) return;
     if (header_) set_header(batch.quantity.get());
     const wire::FrameHeader header = wire::record_header(batch);

@@ -65,6 +65,12 @@ double Phantom::value_at(const Layer& layer, Vec3d point_mm) const {
   return 0;
 }
 
+Phantom Phantom::moved(const RigidPose& pose) const {
+  std::vector<Solid> solids;
+  for (const Solid& solid : solids_) solids.push_back(solid.moved(pose));
+  return {name_, std::move(solids)};
+}
+
 double Phantom::activity_at(Vec3d point_mm) const {
   return value_at(activity_, point_mm);
 }

@@ -18,6 +18,9 @@ class Phantom {
   /// finite.
   Phantom(std::string name, std::vector<Solid> solids);
 
+  /// The same phantom, turned and moved as a whole.
+  Phantom moved(const RigidPose& pose) const;
+
   const std::string& name() const { return name_; }
   const std::vector<Solid>& solids() const { return solids_; }
 

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "kernels/types/rigid_pose.hpp"
+
 namespace tofstream {
 namespace {
 
@@ -81,6 +83,17 @@ double Solid::extent(Vec3d direction) const {
   if (shape_ == Shape::ellipsoid) return norm(along);
   if (shape_ == Shape::cylinder) return std::hypot(along.x, along.y) + std::abs(along.z);
   return std::abs(along.x) + std::abs(along.y) + std::abs(along.z);
+}
+
+Solid Solid::moved(const RigidPose& pose) const {
+  const RigidPose turn{pose.rotation, {}};
+  Solid result = *this;
+  result.centre_ = pose(centre_);
+  for (int k = 0; k < 3; ++k) {
+    result.scaled_axes_[k] = turn(scaled_axes_[k]);
+    result.inverse_[k] = turn(inverse_[k]);  // rows along the axes
+  }
+  return result;
 }
 
 Solid Solid::grown(double margin_mm) const {

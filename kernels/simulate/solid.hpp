@@ -10,6 +10,8 @@
 
 namespace tofstream {
 
+struct RigidPose;
+
 /// A ray's stretch of parameters, empty where begin >= end.
 struct Interval {
   double begin = 0, end = 0;
@@ -51,6 +53,8 @@ class Solid {
   /// A solid, with neither activity nor mu, that holds every point within `margin_mm` of this one: its box where it is
   /// stretched to unlike half axes, else of its own shape; never halved.
   Solid grown(double margin_mm) const;
+  /// The same solid, turned and moved as a whole.
+  Solid moved(const RigidPose& pose) const;
   /// The smallest box along the axes around the whole shape.
   Box3 bounds() const;
   /// Parameters t at which `origin + t direction` is inside; direction need not be a unit vector.

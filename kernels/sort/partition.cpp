@@ -75,6 +75,7 @@ EventBatch without_events(const EventBatch& batch) {
   result.delayed = batch.delayed;
   result.quantity = batch.quantity;
   result.live = batch.live;
+  result.pose = batch.pose;
   return result;
 }
 

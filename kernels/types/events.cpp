@@ -69,6 +69,7 @@ EventBatch EventBatch::without_arrays() const {
   result.delayed = delayed;
   result.quantity = quantity;
   result.live = live;
+  result.pose = pose;
   result.singles = singles;
   for (int a = 0; a < 4; ++a) result.axis_begin[a] = axis_begin[a];
   return result;

@@ -19,6 +19,7 @@
 namespace tofstream {
 
 struct LivePattern;
+struct RigidPose;
 struct Scanner;
 struct SinglesCounts;
 
@@ -134,6 +135,9 @@ struct EventBatch {
   std::shared_ptr<const Quantity> quantity;  // what an image of them shows, and how corrected; null: nobody says
   // Live fractions of pairs of modules over that time, relative to the mean in `exposure`; null: all alike.
   std::shared_ptr<const LivePattern> live;
+  // Of the scanner to the object, by which `detectors` are moved, those of `scanner` are not; null: nobody speaks of
+  // movement.
+  std::shared_ptr<const RigidPose> pose;
   std::shared_ptr<const SinglesCounts> singles;  // only of a batch without events, which brings them; else null
   Buffer<std::uint32_t> detector1, detector2;
   Buffer<float> ends[6];

@@ -12,6 +12,7 @@
 #include "kernels/types/events.hpp"
 #include "kernels/types/geometric_efficiency.hpp"
 #include "kernels/types/live_pattern.hpp"
+#include "kernels/types/rigid_pose.hpp"
 
 namespace tofstream {
 
@@ -57,6 +58,8 @@ struct Scanner {
   GeometricEfficiency geometric;               // one more factor of every pair's efficiency; empty: 1
   std::shared_ptr<const RecordedLines> lines;  // of a histogram: what counts are these and not pairs; null: pairs
   std::shared_ptr<const LivePattern> live;     // one more factor of every pair's efficiency; null: 1
+  // Where it stood to the object, and how long, which a sensitivity has; null: `detectors` say where.
+  std::shared_ptr<const PoseShares> poses;
 
   std::uint32_t modules() const;
   const ModuleType& type_of(std::uint32_t detector) const;

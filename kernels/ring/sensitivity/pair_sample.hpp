@@ -91,20 +91,60 @@ struct DrawnPair {
   float value;
 };
 
-/// One replicate of a sample.
+/// Where the scanner stood: tables of moved detectors, one after the other in one kind of memory, passed by value.
+struct PosesView {
+  const Detector* detectors = nullptr;
+  const float* shares = nullptr;  // of the exposed time
+  const float* ends = nullptr;    // sums of the shares up to and with each
+  int count = 0;                  // 0: it stood still, where the list's detectors say
+  std::uint32_t table = 0;        // detectors of one pose
+
+  /// The pose in which a number in [0, 1) falls.
+  TOFSTREAM_HOST_DEVICE int at(float u) const {
+    int low = 0, high = count - 1;
+    while (low < high) {
+      const int middle = (low + high) / 2;
+      if (ends[middle] > u)
+        high = middle;
+      else
+        low = middle + 1;
+    }
+    return low;
+  }
+};
+
+/// One replicate of a sample. Of a scanner in several poses all pairs are drawn in each, or each drawn pair in one pose,
+/// as often as its share says; numbers of detectors then count on through the poses' tables.
 struct PairDraws {
   PairView list;
   PairSample sample;
   Reach reach;
   int replicate;
+  PosesView poses = {};
 
   /// The n-th draw; `cursor` is a place in the list.
   TOFSTREAM_HOST_DEVICE DrawnPair draw(PairCursor& cursor, std::int64_t n) const {
     const PairSample::Draw draw = sample.draw(replicate, n);
-    const DetectorPair pair = cursor.pair(draw.number);
-    if (!reach.touches(list.detectors[pair.detector1].position_mm, list.detectors[pair.detector2].position_mm))
-      return {pair, 0.0f};
-    return {pair, cursor.efficiency(pair) * draw.weight};
+    if (poses.count == 0) return placed(cursor, cursor.pair(draw.number), draw.weight, 0, list.detectors);
+    const bool all = sample.exact();
+    const std::int64_t number = all ? draw.number % sample.pairs : draw.number;
+    const int pose = all ? static_cast<int>(draw.number / sample.pairs) : poses.at(chance(number));
+    return placed(cursor, cursor.pair(number), all ? poses.shares[pose] : draw.weight,
+                  static_cast<std::uint32_t>(pose) * poses.table, poses.detectors);
+  }
+
+ private:
+  /// A pair is drawn once in a sample, so its number can draw its pose.
+  TOFSTREAM_HOST_DEVICE float chance(std::int64_t number) const {
+    constexpr std::uint64_t other = 0x6a09e667f3bcc908u;  // another sequence than that of the numbers
+    return static_cast<float>(mixed(sample.seed ^ other, static_cast<std::uint64_t>(number)) >> 40) * 0x1p-24f;
+  }
+
+  TOFSTREAM_HOST_DEVICE DrawnPair placed(PairCursor& cursor, DetectorPair pair, float weight, std::uint32_t first,
+                                         const Detector* detectors) const {
+    const DetectorPair at{first + pair.detector1, first + pair.detector2};
+    if (!reach.touches(detectors[at.detector1].position_mm, detectors[at.detector2].position_mm)) return {at, 0.0f};
+    return {at, cursor.efficiency(pair) * weight};
   }
 };
 

@@ -12,6 +12,7 @@
 #include "kernels/ring/correct/attenuation.hpp"
 #include "kernels/ring/sensitivity/line_sensitivity.hpp"
 #include "kernels/ring/sensitivity/pair_batch.hpp"
+#include "kernels/ring/sensitivity/posed_detectors.hpp"
 #include "kernels/ring/sensitivity/replicate_mean.hpp"
 #include "kernels/ring/sensitivity/symmetry.hpp"
 
@@ -23,6 +24,7 @@ using detail::PairBatch;
 using detail::PairDraws;
 using detail::PairList;
 using detail::PairSample;
+using detail::PosedDetectors;
 
 constexpr int group = 8;  // replicates, of which the last is held out; a sample has a multiple of them
 
@@ -41,12 +43,13 @@ struct Plan {
   int most;  // replicates that may be drawn of it
 };
 
-Plan make_plan(std::int64_t pairs, const SensitivitySettings& settings) {
+// `places`: in which each pair is looked at.
+Plan make_plan(std::int64_t pairs, std::int64_t places, const SensitivitySettings& settings) {
   const std::int64_t draws =
       std::min(settings.replicate_pairs, std::max<std::int64_t>(settings.sampled_pairs / group, 1));
   int most = static_cast<int>(std::min(settings.sampled_pairs, pairs) / (group * draws)) * group;
   while (most > 0 && draws * prime_from(most) > pairs) most -= group;
-  if (pairs <= settings.exact_pairs || most == 0) return {{pairs, pairs, 1, settings.seed}, 1};
+  if (pairs * places <= settings.exact_pairs || most == 0) return {{pairs, pairs * places, 1, settings.seed}, 1};
   const int replicates = prime_from(most);
   return {{pairs, draws * replicates, replicates, settings.seed}, most};
 }
@@ -74,9 +77,10 @@ void validate(const SensitivitySettings& s) {
 /// Draws replicates one after another and adds up their lines.
 class Drawing {
  public:
-  Drawing(const PairList& list, const PairSample& sample, ListModeProjector& projector,
+  Drawing(const PairList& list, const PosedDetectors& posed, const PairSample& sample, ListModeProjector& projector,
           const SensitivitySettings& settings, const Image* mu_per_mm, Stream stream)
       : list_(list),
+        poses_(posed.view()),
         sample_(sample),
         projector_(projector),
         reach_(projector.grid(), projector.reach_mm()),
@@ -93,8 +97,8 @@ class Drawing {
     const std::int64_t draws = sample_.draws();
     for (std::int64_t begin = 0; begin < draws; begin += capacity_) {
       const std::int64_t end = std::min(begin + capacity_, draws);
-      batch_.draw({list_.view(), sample_, reach_, replicate}, begin, end);
-      const EventView lines = batch_.events(list_.view().detectors);
+      batch_.draw({list_.view(), sample_, reach_, replicate, poses_}, begin, end);
+      const EventView lines = batch_.events(poses_.count > 0 ? poses_.detectors : list_.view().detectors);
       if (lines.count > 0) {
         if (attenuation_) attenuation_->apply(lines, batch_.values(), stream_);
         projector_.back(lines, batch_.values(), sum.batch(), stream_);
@@ -108,6 +112,7 @@ class Drawing {
 
  private:
   const PairList& list_;
+  detail::PosesView poses_;
   const PairSample& sample_;
   ListModeProjector& projector_;
   detail::Reach reach_;
@@ -129,19 +134,22 @@ Sensitivity compute_sensitivity(const Scanner& scanner, ListModeProjector& proje
                                 const SensitivityProgress& progress) {
   validate(settings);
   scanner.validate();
+  if (scanner.lines && scanner.poses)
+    throw std::invalid_argument("the lines of a histogram do not say when they counted: its scanner cannot have moved");
   if (scanner.lines) return sensitivity_of_lines(*scanner.lines, projector, mu_per_mm, stream, progress);
   const Memory memory = memory_of(projector.backend());
   const PairList list(scanner, memory, stream);
   if (list.size() == 0) throw std::invalid_argument("the scanner has no pair of detectors in coincidence");
-  const auto [sample, most] = make_plan(list.size(), settings);
+  const PosedDetectors posed(scanner, memory, stream);
+  const auto [sample, most] = make_plan(list.size(), posed.places(), settings);
   const bool exact = sample.exact();
-  const detail::SymmetryGroup symmetries = !exact && !mu_per_mm && settings.symmetric
+  const detail::SymmetryGroup symmetries = !exact && !mu_per_mm && !scanner.poses && settings.symmetric
                                                ? detail::common_symmetries(scanner, projector.grid())
                                                : detail::SymmetryGroup{};
-  Drawing drawing(list, sample, projector, settings, mu_per_mm, stream);
+  Drawing drawing(list, posed, sample, projector, settings, mu_per_mm, stream);
   detail::ReplicateMean mean(projector.grid(), exact ? 0 : group,
-                             static_cast<double>(sample.draws()) / static_cast<double>(sample.pairs), symmetries,
-                             memory, stream);
+                             static_cast<double>(sample.draws()) / static_cast<double>(sample.pairs * posed.places()),
+                             symmetries, memory, stream);
   Sensitivity result{.image = {}, .exact = exact, .pairs = sample.pairs, .symmetries = symmetries.count};
   // How many it will take is a guess until the error is known.
   int check = std::min(group, most);

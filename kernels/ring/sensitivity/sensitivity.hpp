@@ -49,7 +49,8 @@ using SensitivityProgress = std::function<void(double)>;
 /// `relative_error` says what was reached. Without attenuation they are averaged over the symmetries of scanner and
 /// grid. `image` is the mean of seven replicates in eight, and `noise` has the rest. Throws std::invalid_argument for
 /// settings that are not positive, a scanner whose tables are wrong or that has no pair in coincidence, and a mu map
-/// without voxels. The sensitivity of a scanner with recorded `lines` is the exact sum over these.
+/// without voxels. The sensitivity of a scanner with recorded `lines` is the exact sum over these. With `poses` it is the
+/// mean over these, each with its share; the mu map moves with the object.
 Sensitivity compute_sensitivity(const Scanner& scanner, ListModeProjector& projector,
                                 const SensitivitySettings& settings = {}, const Image* mu_per_mm = nullptr,
                                 Stream stream = nullptr, const SensitivityProgress& progress = {});

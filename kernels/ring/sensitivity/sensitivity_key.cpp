@@ -104,6 +104,12 @@ void add_scanner(Hash& hash, const Scanner& scanner) {
   }
   if (scanner.lines) hash.text(scanner.lines->key());
   if (scanner.live) hash.array(scanner.live->factor.data(), scanner.live->factor.size());
+  if (!scanner.poses) return;
+  for (const PoseShare& each : *scanner.poses) {
+    hash.array(each.pose.rotation.data(), each.pose.rotation.size());
+    hash.array(each.pose.shift_mm.data(), each.pose.shift_mm.size());
+    hash.value(each.share);
+  }
 }
 
 }  // namespace

@@ -68,6 +68,7 @@ const SimulationOptions& checked(const SimulationOptions& o) {
   require(!o.scatter || o.attenuation, "simulation: what is not attenuated is not scattered");
   require(o.half_life_s >= 0 && std::isfinite(o.half_life_s),
           "simulation: half_life_s must be finite and not negative");
+  require(o.start_s >= 0 && std::isfinite(o.start_s), "simulation: start_s must be finite and not negative");
   require(!o.singles || o.randoms_cps > 0,
           "simulation: singles are as many as make randoms: give randoms_cps, or leave singles out");
   return o;
@@ -421,7 +422,7 @@ struct EventSimulator::Model {
 };
 
 EventSimulator::EventSimulator(const RingScanner& ring, Phantom phantom, SimulationOptions options)
-    : model_(std::make_unique<const Model>(ring, std::move(phantom), options)) {}
+    : model_(std::make_unique<const Model>(ring, std::move(phantom), options)), next_start_s_(options.start_s) {}
 EventSimulator::~EventSimulator() = default;
 EventSimulator::EventSimulator(EventSimulator&&) noexcept = default;
 EventSimulator& EventSimulator::operator=(EventSimulator&&) noexcept = default;

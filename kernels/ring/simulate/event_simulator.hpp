@@ -33,6 +33,7 @@ struct SimulationOptions {
   /// Also the pairs of which the phantom scatters a photon, once or more, and which the scanner's energy window
   /// accepts.
   bool scatter = false;
+  double start_s = 0;  // scanner time at which the events begin; activity decays from time 0 on
   /// Activity whose pairs stand for scatter: recorded as trues are but never attenuated, so that the additive term of a
   /// pair and ToF bin is known: its efficiency times the line integral of this activity with the ToF response.
   std::optional<Phantom> scatter_phantom;

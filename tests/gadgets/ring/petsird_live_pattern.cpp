@@ -99,15 +99,15 @@ TEST_CASE(
     subsets.finish();
     const auto all = subsets.out.all();
     REQUIRE(all.size() == 5);                   // an announcement, and twice two subsets
-    CHECK((all[0]->live == nullptr) == whole);  // the sensitivity waits for the mean, or begins with the first pattern
+    CHECK((all[0]->conditions.live == nullptr) == whole);  // the sensitivity waits for the mean, or begins with the first pattern
     REQUIRE(all[0]->announced->live != nullptr);
     const double e1 = batches[0]->exposure, pair = (0.5 + 1) / (e1 + 1), other = 2 / (e1 + 1);
     for (std::size_t k = whole ? 1 : 2; k < 5; ++k) {
-      REQUIRE(all[k]->live != nullptr);
-      CHECK(all[k]->live->of(1, 0) == doctest::Approx(pair));
-      CHECK(all[k]->live->of(3, 0) == doctest::Approx(other));
+      REQUIRE(all[k]->conditions.live != nullptr);
+      CHECK(all[k]->conditions.live->of(1, 0) == doctest::Approx(pair));
+      CHECK(all[k]->conditions.live->of(3, 0) == doctest::Approx(other));
     }
-    if (!whole) CHECK(all[1]->live == batches[0]->live);
+    if (!whole) CHECK(all[1]->conditions.live == batches[0]->live);
   }
 }
 
@@ -120,9 +120,9 @@ TEST_CASE("live subsets carry the mean pattern of the subsets that went out so f
   subsets.finish();
   const auto all = subsets.out.all();
   REQUIRE(all.size() >= 3);
-  CHECK(all[0]->live == batches[0]->live);
-  CHECK(all[1]->live->of(1, 0) * batches[0]->exposure == doctest::Approx(0.5));
-  CHECK(all[2]->live->of(1, 0) == doctest::Approx(1.5 / (batches[0]->exposure + 1)));
+  CHECK(all[0]->conditions.live == batches[0]->live);
+  CHECK(all[1]->conditions.live->of(1, 0) * batches[0]->exposure == doctest::Approx(0.5));
+  CHECK(all[2]->conditions.live->of(1, 0) == doctest::Approx(1.5 / (batches[0]->exposure + 1)));
 }
 
 TEST_CASE("the time of a batch that a window emptied has its pattern") {
@@ -135,6 +135,6 @@ TEST_CASE("the time of a batch that a window emptied has its pattern") {
   subsets.send(std::move(emptied));
   subsets.send(batches[1]);
   subsets.finish();
-  CHECK(subsets.out.all().back()->live->of(1, 0) == doctest::Approx(1.5 / (batches[0]->exposure + 1)));
+  CHECK(subsets.out.all().back()->conditions.live->of(1, 0) == doctest::Approx(1.5 / (batches[0]->exposure + 1)));
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -1,6 +1,8 @@
-// Movement of bed or gantry, which no gadget corrects, is not silently ignored.
+// Movement of bed or gantry is followed where the user says which way it maps, and never silently ignored.
 #include "core/testing.hpp"
 #include "gadgets/payloads.hpp"
+#include "kernels/types/rigid_pose.hpp"
+#include "kernels/types/scanner.hpp"
 #include "tests/io/petsird_toy.hpp"
 
 using namespace tofstream;
@@ -38,5 +40,27 @@ TEST_CASE("bed_movement: ignore goes on, and the run's report keeps it") {
   REQUIRE(decoder.out.all().size() == 1);
   CHECK(decoder.out.pointer(0)->count == 20);
   CHECK(std::get<std::string>(decoder.context.figures().at("bed_movement")) == "ignored; blocks of movement: 1");
+}
+
+TEST_CASE("a bed that is followed takes the events behind its block along, either way") {
+  for (const bool to_scanner : {true, false}) {
+    RegisteredGadgetTest<EventBatch> decoder(
+        "petsird_decoder", fmt::format("{{bed_movement: {}}}", to_scanner ? "bed_to_scanner" : "scanner_to_bed"));
+    decoder.send(stream(BedMovementBlock{{1000, 1500}, toy::shift_by(0, 0, -120)}));
+    decoder.finish();
+    REQUIRE(decoder.out.all().size() == 2);
+    const EventBatch &before = *decoder.out.pointer(0), &after = *decoder.out.pointer(1);
+    CHECK(before.count == 10);
+    CHECK(*before.pose == RigidPose{});
+    CHECK(before.detectors == before.scanner->detectors);
+    CHECK(after.count == 10);
+    CHECK(after.pose->shift_mm[2] == (to_scanner ? 120 : -120));
+    CHECK(after.detectors->position(5).z - before.detectors->position(5).z == doctest::Approx(to_scanner ? 120 : -120));
+    CHECK(std::get<std::string>(decoder.context.figures().at("bed_movement")) == "followed; movements: 1");
+  }
+  RegisteredGadgetTest<EventBatch> gantry("petsird_decoder", "{bed_movement: bed_to_scanner}");
+  CHECK_THROWS_WITH(
+      gantry.send(stream(GantryMovementBlock{{1000, 1500}, {toy::rotation_about_z(1), toy::shift_by(0, 0, 1)}})),
+      doctest::Contains("the gantry moves at 1000 ms (time block 2)"));
 }
 // SPDX-License-Identifier: Apache-2.0
