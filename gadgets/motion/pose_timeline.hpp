@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/value/params.hpp"
-#include "gadgets/motion/io/pose_table.hpp"
+#include "gadgets/io/motion/pose_table.hpp"
 #include "kernels/math/vec3.hpp"
 #include "kernels/types/rigid_pose.hpp"
 

@@ -15,7 +15,7 @@
 
 #include "core/gadget.hpp"
 #include "gadgets/cut_in_time.hpp"
-#include "gadgets/motion/io/pose_table.hpp"
+#include "gadgets/io/motion/pose_table.hpp"
 #include "gadgets/motion/pose_timeline.hpp"
 #include "gadgets/payloads.hpp"
 #include "kernels/grid/choose_grid.hpp"

@@ -11,7 +11,7 @@
 #include "core/testing.hpp"
 #include "gadgets/cut_in_time.hpp"
 #include "gadgets/io/nifti/nifti.hpp"
-#include "gadgets/motion/io/pose_table.hpp"
+#include "gadgets/io/motion/pose_table.hpp"
 #include "gadgets/motion/pose_timeline.hpp"
 #include "gadgets/payloads.hpp"
 #include "kernels/types/rigid_pose.hpp"
@@ -251,7 +251,7 @@ TEST_CASE("what cannot be moved, and what knows nothing of movement, says so") {
   CHECK(error_of(std::move(batch)).find("put rigid_motion before event_corrections") != std::string::npos);
   batch = timed_events(10, 0, 1);
   batch.pose = std::make_shared<const RigidPose>();
-  RegisteredGadgetTest<void> writer("castor_writer", "{}");
+  RegisteredGadgetTest<void> writer("castor_writer", "{}", folder.path());
   CHECK_THROWS_WITH(writer.send(std::move(batch)), doctest::Contains("of which castor_writer knows nothing"));
 }
 

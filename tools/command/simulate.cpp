@@ -26,7 +26,7 @@ struct SimulateOptions {
   std::string scanner = "demo_ring", phantom = "uniform_cylinder", scatter_phantom, output;
   std::optional<std::int64_t> events, seed;
   std::optional<double> seconds, block_seconds, randoms_cps, crystal_efficiency_spread;
-  std::string isotope;
+  std::string isotope, motion;
   bool no_attenuation = false, delayeds = false, singles = false, scatter = false, header_only = false;
   RunSettings settings;
 };
@@ -84,6 +84,8 @@ void simulate(SimulateOptions options) {
   if (options.delayeds) set("", "delayeds", "true");
   if (options.singles) set("", "singles", "true");
   if (!options.isotope.empty()) set("--isotope", "photons.decay.isotope", options.isotope);
+  if (!options.motion.empty())
+    set("--motion", "photons.motion.file", std::filesystem::absolute(options.motion).string());
   if (options.scatter) set("--scatter", "photons.scatter", "true");
   if (options.no_attenuation) set("", "photons.attenuation", "false");
   set("--out", "file.file", output.string());
@@ -114,6 +116,9 @@ void add_simulate(Command& app) {
                    "Also write singles histograms, of the singles that make the randoms");
   command.add_option("--isotope", options->isotope,
                      "Let the activity decay from the scan's start on: F-18, Rb-82, ...");
+  command.add_option("--motion", options->motion,
+                     "Move the phantom as a whole, with --seconds: a CSV of its poses over time, object to scanner "
+                     "(tofstream docs motion)");
   command.add_option("--crystal-efficiency-spread", options->crystal_efficiency_spread,
                      "Crystals' efficiencies are uniform from 1 minus this to 1");
   command.add_flag("--scatter", options->scatter,

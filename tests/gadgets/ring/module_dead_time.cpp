@@ -78,7 +78,8 @@ TEST_CASE("dead times come back from the singles of a decaying source, with the 
   const double half_life = half_life_s("F-18", Emission::positrons);
   for (const DeadTimeModel model : {DeadTimeModel::non_paralysable, DeadTimeModel::paralysable}) {
     std::mt19937_64 random(5);
-    RegisteredGadgetTest<void> gadget("dead_time_writer", "{decay: {isotope: F-18}}");
+    const TemporaryFolder folder;
+    RegisteredGadgetTest<void> gadget("dead_time_writer", "{decay: {isotope: F-18}}", folder.path());
     for (double at_s = 0; at_s < 4 * half_life; at_s += 600)
       gadget.send(busy_singles(at_s, 600, 1e5 * mean_decay(at_s, 600, half_life), model, random));
     gadget.finish();
@@ -155,10 +156,10 @@ TEST_CASE("dead times and singles that do not go together are refused in one lin
                         fmt::format("{{dead_time: {{live_fraction: 0.9, file: {}}}}}", (folder / "t.yaml").string())),
                     doctest::Contains("not both"));
   CHECK_THROWS_WITH(RegisteredGadgetTest<void>("dead_time_writer", "{}"), doctest::Contains("decay.isotope"));
-  RegisteredGadgetTest<void> empty("dead_time_writer", "{decay: {isotope: F-18}}");
+  RegisteredGadgetTest<void> empty("dead_time_writer", "{decay: {isotope: F-18}}", folder.path());
   empty.send(busy_events(0, 10));
   CHECK_THROWS_WITH(empty.finish(), doctest::Contains("no singles histogram came"));
-  RegisteredGadgetTest<void> brief("dead_time_writer", "{decay: {isotope: F-18}}");
+  RegisteredGadgetTest<void> brief("dead_time_writer", "{decay: {isotope: F-18}}", folder.path());
   brief.send(singles.without_arrays());
   CHECK_THROWS_WITH(brief.finish(), doctest::Contains("module 0: 1 stretches"));
 }

@@ -1,5 +1,5 @@
 // CSV of poses: see pose_table.hpp.
-#include "gadgets/motion/io/pose_table.hpp"
+#include "gadgets/io/motion/pose_table.hpp"
 
 #include <array>
 #include <charconv>
