@@ -18,10 +18,11 @@
 namespace tofstream {
 namespace {
 
-// An event lies at the middle of its bin, whose width adds its variance.
-float deposited_sigma_mm(const TofModel& tof) {
+// An event lies at the middle of its bin, whose width adds its variance; once more where it is spread over it.
+float deposited_sigma_mm(const TofModel& tof, DepositSpread spread) {
   constexpr float uniform = 12;
-  return std::sqrt(tof.sigma_mm * tof.sigma_mm + tof.bin_width_mm * tof.bin_width_mm / uniform);
+  const float times = spread == DepositSpread::tof_bin ? 2 : 1;
+  return std::sqrt(tof.sigma_mm * tof.sigma_mm + times * tof.bin_width_mm * tof.bin_width_mm / uniform);
 }
 
 }  // namespace
@@ -94,9 +95,9 @@ void HistoFilling::begin(const Scanner& scanner, Context& context) {
   lay_down_scatter(scanner, context);
   events_.assign(set_.places.size(), 0);
   if (backend_ == Backend::cuda) {
-    on_device_.emplace(grid, p_.views, p_.lattice, p_.deposit);
+    on_device_.emplace(grid, p_.views, p_.lattice, p_.deposit, p_.spread);
   } else {
-    on_host_.emplace(grid, p_.views, p_.lattice, p_.deposit);
+    on_host_.emplace(grid, p_.views, p_.lattice, p_.deposit, p_.spread);
     counts_ = Buffer<float>::zeros(Memory::host, on_host_->points());
   }
   context.report("backend", std::string(on_device_ ? "cuda" : "cpu"));
@@ -145,7 +146,7 @@ void HistoFilling::require_depositable(const EventBatch& batch) {
     throw std::runtime_error(
         "the events have terms for randoms or scatter of their own, which do not tell those of a whole line: leave "
         "out randoms and scatter of event_corrections and give them here, or reconstruct from list mode");
-  const float sigma_mm = deposited_sigma_mm(batch.tof);
+  const float sigma_mm = deposited_sigma_mm(batch.tof, p_.spread);
   if (tof_sigma_mm_ == 0) tof_sigma_mm_ = sigma_mm;
   if (std::abs(sigma_mm - tof_sigma_mm_) > 1e-3f * tof_sigma_mm_)
     throw std::runtime_error(

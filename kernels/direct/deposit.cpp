@@ -26,8 +26,9 @@ DepositTally& DepositTally::operator+=(const DepositTally& other) {
   return *this;
 }
 
-HistoDeposit::HistoDeposit(const Grid& grid, const DirectViews& views, HistoLattice lattice, DepositKind kind)
-    : views_(views), kind_(kind) {
+HistoDeposit::HistoDeposit(const Grid& grid, const DirectViews& views, HistoLattice lattice, DepositKind kind,
+                           DepositSpread spread)
+    : views_(views), kind_(kind), spread_(spread) {
   validate(grid);
   validate(views);
   for (int v = 0; v < views.count(); ++v)
@@ -38,7 +39,8 @@ HistoDeposit::HistoDeposit(const Grid& grid, const DirectViews& views, HistoLatt
 void HistoDeposit::place(const EventView& events, std::int64_t begin, std::int64_t end, PlacedEvent* placed,
                          DepositTally& tally) const {
   for (std::int64_t e = begin; e < end; ++e) {
-    const PlacedEvent event = *placed++ = place_event(views_, lattices_.data(), events.lor(e));
+    const float width_mm = spread_ == DepositSpread::none ? 0.0f : events.bin_width_mm(e);
+    const PlacedEvent event = *placed++ = place_event(views_, lattices_.data(), events.lor(e), width_mm);
     if (event.view >= 0)
       ++tally.deposited;
     else if (event.view == PlacedEvent::beyond_acceptance)
@@ -87,7 +89,7 @@ DepositTally HistoDeposit::add(const EventView& events, float* histo, std::uint6
 }
 
 #ifndef TOFSTREAM_HAVE_CUDA
-HistoDepositCuda::HistoDepositCuda(const Grid&, const DirectViews&, HistoLattice, DepositKind) {
+HistoDepositCuda::HistoDepositCuda(const Grid&, const DirectViews&, HistoLattice, DepositKind, DepositSpread) {
   refuse_cuda();
 }
 DepositTally HistoDepositCuda::add(const EventView&, std::uint64_t*, Stream) {

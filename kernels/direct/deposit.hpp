@@ -18,6 +18,12 @@ enum class DepositKind {
   linear,   // the eight around it, by linear interpolation's weights
 };
 
+/// How far an event is spread about its point.
+enum class DepositSpread {
+  none,
+  tof_bin,  // evenly over its ToF bin, at steps of half a point; what would lie outside the lattice is dealt out inside
+};
+
 /// What became of events: deposited + rejected = all.
 struct DepositTally {
   std::uint64_t deposited = 0;
@@ -35,11 +41,13 @@ struct PlacedEvent {
   static constexpr std::int32_t beyond_acceptance = -1, outside = -2, no_line = -3;
   std::int32_t view = no_line;  // or why it has none
   float at[3] = {};
+  float along[3] = {};  // from one end of its ToF bin to the other, if it is spread over it
+  std::int32_t pieces = 1;
 };
 
-/// `lattices`: of all views.
+/// `lattices`: of all views. `width_mm`: of the ToF bin over which the event is spread; 0: it is not.
 TOFSTREAM_HOST_DEVICE inline PlacedEvent place_event(const DirectViews& views, const DirectLattice* lattices,
-                                                     const Lor& lor) {
+                                                     const Lor& lor, float width_mm = 0) {
   PlacedEvent placed;
   const Vec3 along = lor.end2 - lor.end1;
   const float length = norm(along);
@@ -57,13 +65,34 @@ TOFSTREAM_HOST_DEVICE inline PlacedEvent place_event(const DirectViews& views, c
     if (!(placed.at[axis] >= -0.5f && placed.at[axis] < static_cast<float>(lattice.size[axis]) - 0.5f))
       placed.view = PlacedEvent::outside;
   }
+  if (placed.view < 0 || !(width_mm > 0)) return placed;
+  const Vec3d end = lattice.coordinates((at + (width_mm / length) * along).as<double>());
+  float longest = 0;
+  for (int axis = 0; axis < 3; ++axis) {
+    placed.along[axis] = static_cast<float>(end[axis] - coordinates[axis]);
+    longest = std::fmax(longest, std::fabs(placed.along[axis]));
+  }
+  constexpr float pieces_a_point = 2, most_pieces = 256;
+  placed.pieces = static_cast<std::int32_t>(std::ceil(std::fmin(pieces_a_point * longest, most_pieces)));
+  placed.pieces = placed.pieces > 1 ? placed.pieces : 1;
   return placed;
 }
 
-/// Calls count(point of the lattice, weight) for the points at which a placed event counts.
+/// A piece of an event that is spread. Returns whether the lattice holds it.
+TOFSTREAM_HOST_DEVICE inline bool piece_of(const DirectLattice& lattice, const PlacedEvent& event, int number,
+                                           PlacedEvent& piece) {
+  const float share = (static_cast<float>(number) + 0.5f) / static_cast<float>(event.pieces) - 0.5f;
+  bool is_inside = true;
+  for (int axis = 0; axis < 3; ++axis) {
+    piece.at[axis] = event.at[axis] + share * event.along[axis];
+    is_inside = is_inside && piece.at[axis] >= -0.5f && piece.at[axis] < static_cast<float>(lattice.size[axis]) - 0.5f;
+  }
+  return is_inside;
+}
+
 template <class Count>
-TOFSTREAM_HOST_DEVICE inline void for_each_deposit(const DirectLattice& lattice, const PlacedEvent& event,
-                                                   DepositKind kind, const Count& count) {
+TOFSTREAM_HOST_DEVICE inline void for_each_point_of_deposit(const DirectLattice& lattice, const PlacedEvent& event,
+                                                            DepositKind kind, const Count& count) {
   if (kind == DepositKind::nearest) {
     int at[3];
     for (int axis = 0; axis < 3; ++axis) {  // half a point less than the end may round up to it
@@ -89,10 +118,26 @@ TOFSTREAM_HOST_DEVICE inline void for_each_deposit(const DirectLattice& lattice,
         count(lattice.index(point[0][i], point[1][j], point[2][k]), weight[0][i] * weight[1][j] * weight[2][k]);
 }
 
+/// Calls count(point of the lattice, weight) for the points at which a placed event counts: weights of sum 1.
+template <class Count>
+TOFSTREAM_HOST_DEVICE inline void for_each_deposit(const DirectLattice& lattice, const PlacedEvent& event,
+                                                   DepositKind kind, const Count& count) {
+  int inside = 0;
+  PlacedEvent piece;
+  for (int n = 0; n < event.pieces && event.pieces > 1; ++n) inside += piece_of(lattice, event, n, piece);
+  if (inside == 0) return for_each_point_of_deposit(lattice, event, kind, count);
+  const float share = 1 / static_cast<float>(inside);
+  for (int n = 0; n < event.pieces; ++n)
+    if (piece_of(lattice, event, n, piece))
+      for_each_point_of_deposit(lattice, piece, kind,
+                                [&](std::int64_t point, float weight) { count(point, share * weight); });
+}
+
 class HistoDeposit {
  public:
   /// Throws std::invalid_argument for an invalid grid or views.
-  HistoDeposit(const Grid& grid, const DirectViews& views, HistoLattice lattice, DepositKind kind);
+  HistoDeposit(const Grid& grid, const DirectViews& views, HistoLattice lattice, DepositKind kind,
+               DepositSpread spread = DepositSpread::none);
 
   /// Floats of all views' histo-images, [view][k][j][i].
   std::int64_t points() const { return views_.count() * view_points_; }
@@ -108,6 +153,7 @@ class HistoDeposit {
 
   DirectViews views_;
   DepositKind kind_;
+  DepositSpread spread_;
   std::vector<DirectLattice> lattices_;  // of views
   std::int64_t view_points_ = 0;
 };
@@ -117,7 +163,8 @@ class HistoDeposit {
 class HistoDepositCuda {
  public:
   /// Throws as HistoDeposit does, and std::runtime_error for a missing GPU.
-  HistoDepositCuda(const Grid& grid, const DirectViews& views, HistoLattice lattice, DepositKind kind);
+  HistoDepositCuda(const Grid& grid, const DirectViews& views, HistoLattice lattice, DepositKind kind,
+                   DepositSpread spread = DepositSpread::none);
 
   std::int64_t points() const { return views_.count() * view_points_; }
   /// Of events in device memory; waits for them. `of_views`: as HistoDeposit::add, in host memory.
@@ -134,6 +181,7 @@ class HistoDepositCuda {
  private:
   DirectViews views_;
   DepositKind kind_;
+  DepositSpread spread_;
   std::int64_t view_points_ = 0;
   Buffer<DirectLattice> lattices_;
   Buffer<std::uint64_t> sums_, tallies_;

@@ -17,13 +17,14 @@ using Sum = unsigned long long;
 
 __global__ void __launch_bounds__(deposit_threads)
     deposit_events(EventView events, DirectViews views, const DirectLattice* lattices, std::int64_t view_points,
-                   DepositKind kind, Sum* sums, Sum* tally) {
+                   DepositKind kind, DepositSpread spread, Sum* sums, Sum* tally) {
   __shared__ unsigned counts[tally_reasons];
   if (threadIdx.x < tally_reasons) counts[threadIdx.x] = 0;
   __syncthreads();
   const std::int64_t e = std::int64_t{blockIdx.x} * deposit_threads + threadIdx.x;
   if (e < events.count) {
-    const PlacedEvent event = place_event(views, lattices, events.lor(e));
+    const float width_mm = spread == DepositSpread::none ? 0.0f : events.bin_width_mm(e);
+    const PlacedEvent event = place_event(views, lattices, events.lor(e), width_mm);
     if (event.view < 0) {
       atomicAdd(&counts[-event.view - 1], 1u);
     } else {
@@ -56,8 +57,9 @@ Sum* sums_of(Buffer<std::uint64_t>& buffer) {
 
 }  // namespace
 
-HistoDepositCuda::HistoDepositCuda(const Grid& grid, const DirectViews& views, HistoLattice lattice, DepositKind kind)
-    : views_(views), kind_(kind) {
+HistoDepositCuda::HistoDepositCuda(const Grid& grid, const DirectViews& views, HistoLattice lattice, DepositKind kind,
+                                   DepositSpread spread)
+    : views_(views), kind_(kind), spread_(spread) {
   validate(grid);
   validate(views);
   std::vector<DirectLattice> lattices;
@@ -76,7 +78,7 @@ DepositTally HistoDepositCuda::add(const EventView& events, std::uint64_t* of_vi
   if (events.count == 0) return {};
   tallies_.clear(stream);
   deposit_events<<<deposit_blocks(events.count), deposit_threads, 0, stream>>>(
-      events, views_, lattices_.data(), view_points_, kind_, sums_of(sums_), sums_of(tallies_));
+      events, views_, lattices_.data(), view_points_, kind_, spread_, sums_of(sums_), sums_of(tallies_));
   check_launch("deposit events");
   const std::vector<std::uint64_t> tally = tallies_.to_vector(stream);
   const auto of = [&](std::int32_t why) { return tally[static_cast<std::size_t>(-why - 1)]; };
