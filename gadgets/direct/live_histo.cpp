@@ -304,7 +304,10 @@ struct LiveHisto {
   UpdateStep step_of(int group) {
     UpdateStep step{
         .iterations = 0, .subset = group, .update = ++updates_, .replayed = order_->new_events_of(group) == 0};
-    if (!offline_) return step;
+    if (!offline_) {
+      step.round = order_->next_round(group);
+      return step;
+    }
     const int all = order_->groups();
     step.subset = static_cast<int>(*offline_ % all);
     step.iteration = static_cast<int>(*offline_ / all) + 1;
