@@ -24,6 +24,12 @@ enum class DepositSpread {
   tof_bin,  // evenly over its ToF bin, at steps of half a point; what would lie outside the lattice is dealt out inside
 };
 
+/// What counts are kept as.
+enum class HistoCounts {
+  real,   // shares of events
+  whole,  // 16 bits: of DepositKind::nearest without spread
+};
+
 /// What became of events: deposited + rejected = all.
 struct DepositTally {
   std::uint64_t deposited = 0;
@@ -146,8 +152,13 @@ class HistoDeposit {
   /// calls for the same events in their order. `of_views`, unless null: the number of events of each view is added
   /// there. Throws std::invalid_argument for events without ToF.
   DepositTally add(const EventView& events, float* histo, std::uint64_t* of_views = nullptr) const;
+  /// The same in whole numbers. Throws std::invalid_argument unless events are deposited whole, and std::runtime_error
+  /// where a point has more than 65535: the counts are then of no use.
+  DepositTally add(const EventView& events, std::uint16_t* histo, std::uint64_t* of_views = nullptr) const;
 
  private:
+  template <class T>
+  DepositTally add_to(const EventView& events, T* histo, std::uint64_t* of_views) const;
   void place(const EventView& events, std::int64_t begin, std::int64_t end, PlacedEvent* placed,
              DepositTally& tally) const;
 
@@ -158,13 +169,18 @@ class HistoDeposit {
   std::int64_t view_points_ = 0;
 };
 
+/// Throws std::invalid_argument unless counts of these are whole.
+void require_whole_deposit(DepositKind kind, DepositSpread spread);
+/// What is thrown where a point has more counts than fit.
+[[noreturn]] void refuse_overflow();
+
 /// The same on a GPU, which keeps the histo-images: whole numbers of 2^-24 events, so that the sums are the same in any
-/// order.
+/// order; or of events, in 16 bits.
 class HistoDepositCuda {
  public:
   /// Throws as HistoDeposit does, and std::runtime_error for a missing GPU.
   HistoDepositCuda(const Grid& grid, const DirectViews& views, HistoLattice lattice, DepositKind kind,
-                   DepositSpread spread = DepositSpread::none);
+                   DepositSpread spread = DepositSpread::none, HistoCounts counts = HistoCounts::real);
 
   std::int64_t points() const { return views_.count() * view_points_; }
   /// Of events in device memory; waits for them. `of_views`: as HistoDeposit::add, in host memory.
@@ -177,6 +193,8 @@ class HistoDepositCuda {
   }
   /// Those of `count` views from `first` on, to `counts` in device memory. Queued on the stream.
   void copy_counts(int first, int count, float* counts, Stream stream = nullptr) const;
+  /// Of HistoCounts::whole, to memory of any kind.
+  void copy_whole_counts(int first, int count, std::uint16_t* counts, Memory memory, Stream stream = nullptr) const;
 
  private:
   DirectViews views_;
@@ -185,6 +203,7 @@ class HistoDepositCuda {
   std::int64_t view_points_ = 0;
   Buffer<DirectLattice> lattices_;
   Buffer<std::uint64_t> sums_, tallies_;
+  Buffer<std::uint32_t> whole_;  // two points each; empty: sums_ are the counts
 };
 
 }  // namespace tofstream

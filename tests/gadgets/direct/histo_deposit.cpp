@@ -2,6 +2,9 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
 #include <string_view>
 
 #include "gadgets/io/nifti/nifti.hpp"
@@ -231,7 +234,28 @@ TEST_CASE("histo_writer writes a volume of counts for each view") {
   CHECK(comment.find("\"lattice\":\"view\"") != std::string::npos);
 }
 
-TEST_CASE("DIRECT: events spread over their ToF bins give the activity") {
+TEST_CASE("histo_writer writes counts of 16 bits as it writes floats") {
+  SmallScanner with;
+  const EventBatch events = with.events();
+  const TemporaryFolder folder;
+  const auto written = [&](const char* counts) {
+    RegisteredGadgetTest<ViewBatch> deposit(
+        "histo_deposit", fmt::format("{{image: {}, views: [12, 1], acceptance_deg: 3, deposit: nearest, counts: {}}}",
+                                     image_words, counts));
+    deposit.send(EventBatch(events));
+    deposit.finish();
+    CHECK(deposit.out[0].counts.empty() == (std::string_view(counts) == "uint16"));
+    RegisteredGadgetTest<void> writer("histo_writer", fmt::format("{{file: {}.nii}}", counts), folder.path());
+    for (std::size_t v = 0; v < deposit.out.size(); ++v) writer.send(ViewBatch(deposit.out[v]));
+    writer.finish();
+    std::ifstream file(folder.path() / fmt::format("{}.nii", counts), std::ios::binary);
+    return std::string{std::istreambuf_iterator<char>(file), {}};
+  };
+  const std::string floats = written("float");
+  CHECK(written("uint16") == floats);
+}
+
+TEST_CASE("DIRECT: counts of 16 bits give the image of floats, bit for bit, and events over their bins its activity") {
   const TemporaryFolder folder;
   DirectPipeline with{.ring = small_ring(folder.path()), .phantom = water(folder.path(), false)};
   with.mu_map = mu_map_of(with.phantom, folder.path());
@@ -244,7 +268,13 @@ TEST_CASE("DIRECT: events spread over their ToF bins give the activity") {
     CHECK(report.books.balanced());
     return last_image();
   };
+  const auto floats = image_of(", deposit: nearest")->image->voxels.to_vector();
+  CHECK(image_of(", deposit: nearest, counts: uint16")->image->voxels.to_vector() == floats);
   CHECK(mean_of_water(*image_of(", spread: tof_bin")->image) == doctest::Approx(water_Bq_mL).epsilon(0.03));
+  with.deposit = ", counts: uint16";
+  const RunReport shares = run_pipeline(with.direct(), folder.path());
+  REQUIRE(!shares.errors.empty());
+  CHECK(shares.errors.front().text().find("take deposit nearest without spread") != std::string::npos);
 }
 
 }  // namespace tofstream

@@ -162,6 +162,13 @@ TEST_CASE("live histo-images: decay of ramla_update counts the updates with a gr
   CHECK(std::get<double>(estimate->figures.at("relaxation")) == doctest::Approx(0.8 / (1 + 5)));
 }
 
+TEST_CASE("live histo-images: counts of 16 bits give the image of floats, bit for bit, while they grow") {
+  const LiveHistoRuns runs;
+  const std::string nearest = ", deposit: nearest";
+  const std::vector<float> floats = runs.image(live_histo + nearest, "first", slowly);
+  CHECK(runs.image(runs.follow("first") + nearest + ", counts: uint16", "again", slowly) == floats);
+}
+
 TEST_CASE("live histo-images: `final: offline` gives the image of histo_deposit, with its randoms, bit for bit") {
   LiveHistoRuns runs;
   runs.source = ", randoms_cps: 20000, delayeds: true";

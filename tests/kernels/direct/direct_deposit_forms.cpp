@@ -1,5 +1,6 @@
-// Events that are spread over their ToF bins: sums, widths, what leaves the lattice, CUDA against the CPU.
+// Events that are spread over their ToF bins, and counts of 16 bits: sums, widths, refusals, CUDA against the CPU.
 #include "kernels/direct/deposit.hpp"
+#include "kernels/types/float_counts.hpp"
 #include "tests/kernels/direct/direct_support.hpp"
 #include "tests/support/gpu.hpp"
 
@@ -71,7 +72,29 @@ TEST_CASE("What is spread beyond the lattice counts within it, and an event outs
   }
 }
 
-TEST_CASE("Events spread over their ToF bins on a GPU are those on the CPU") {
+TEST_CASE(
+    "Counts of 16 bits are those of floats for whole events; they are refused where a point has more, or shares") {
+  const EventBatch events = scattered_events();
+  const HistoDeposit deposit(forms_grid, forms_views, HistoLattice::view, DepositKind::nearest);
+  std::vector<float> floats(static_cast<std::size_t>(deposit.points()));
+  std::vector<std::uint16_t> whole(floats.size());
+  const DepositTally tally = deposit.add(events.view(), floats.data());
+  CHECK(deposit.add(events.view(), whole.data()) == tally);
+  CHECK(tally.deposited > 1000);
+  CHECK(std::ranges::equal(floats, whole, [](float a, std::uint16_t b) { return a == static_cast<float>(b); }));
+
+  const std::vector<Lor> alike(65'535, Lor{{-200, 0, 0}, {200, 1, 0}, 0});
+  const EventBatch many = batch_of(alike, {.sigma_mm = 20});
+  std::vector<std::uint16_t> full(floats.size());
+  CHECK(deposit.add(many.view(), full.data()).deposited == 65'535);
+  CHECK(*std::ranges::max_element(full) == 65'535);
+  const EventBatch one = batch_of({alike.front()}, {.sigma_mm = 20});
+  CHECK_THROWS_WITH(deposit.add(one.view(), full.data()), doctest::Contains("more than 65535 counts"));
+  const HistoDeposit shares(forms_grid, forms_views, HistoLattice::view, DepositKind::linear);
+  CHECK_THROWS_WITH(shares.add(events.view(), whole.data()), doctest::Contains("take deposit nearest without spread"));
+}
+
+TEST_CASE("Spread events and counts of 16 bits on a GPU are those on the CPU") {
   if (!gpu_or_skip()) return;
   const EventBatch events = scattered_events(), there = events.to(Memory::device);
   for (const DepositKind kind : {DepositKind::nearest, DepositKind::linear}) {
@@ -87,5 +110,32 @@ TEST_CASE("Events spread over their ToF bins on a GPU are those on the CPU") {
     // A piece that lies between two points may be rounded to either.
     CHECK(apart < 1e-3 * static_cast<double>(tally.deposited) + 12);
   }
+  HistoDepositCuda real(forms_grid, forms_views, HistoLattice::view, DepositKind::nearest),
+      whole(forms_grid, forms_views, HistoLattice::view, DepositKind::nearest, DepositSpread::none, HistoCounts::whole);
+  CHECK(real.add(there.view()) == whole.add(there.view()));
+  CHECK(whole.counts().to_vector() == real.counts().to_vector());
+  std::vector<std::uint16_t> one_view(static_cast<std::size_t>(whole.points() / forms_views.count()));
+  whole.copy_whole_counts(7, 1, one_view.data(), Memory::host);
+  synchronize(nullptr);
+  const auto all = real.counts().to_vector();
+  for (std::size_t p = 0; p < one_view.size(); ++p)
+    CHECK(static_cast<float>(one_view[p]) == all[7 * one_view.size() + p]);
+  const std::vector<Lor> alike(65'536, Lor{{-200, 0, 0}, {200, 1, 0}, 0});
+  const EventBatch many = batch_of(alike, {.sigma_mm = 20}).to(Memory::device);
+  CHECK_THROWS_WITH(whole.add(many.view()), doctest::Contains("more than 65535 counts"));
+}
+
+TEST_CASE("Views with counts of 16 bits become views with floats") {
+  const DirectCase here(Grid::centred(6, 5, 4, {4, 4, 4}), {.azimuths = 3, .tilts = 1}, plain_kernel(12),
+                        DirectOperator::two_stage, HistoLattice::image);
+  ViewBatch batch = view_batch(here.set);
+  batch.whole_counts = Buffer<std::uint16_t>(Memory::host, batch.count);
+  for (std::int64_t i = 0; i < batch.count; ++i) batch.whole_counts[i] = static_cast<std::uint16_t>(7 * i);
+  CHECK(batch.has_counts());
+  const std::size_t bytes = batch.bytes();
+  const ViewBatch floats = with_float_counts(batch);
+  CHECK(floats.bytes() == bytes + 2 * static_cast<std::size_t>(batch.count));
+  CHECK(floats.whole_counts.empty());
+  for (std::int64_t i = 0; i < batch.count; ++i) CHECK(floats.counts[i] == static_cast<float>(7 * i));
 }
 // SPDX-License-Identifier: Apache-2.0
