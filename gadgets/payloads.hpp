@@ -52,8 +52,11 @@ struct UpdateStep {
   bool restart = false;      // discards what the update has learned, and the estimate: the start image comes out
   bool keeps_image = false;  // of a restart: but not the image, which comes out again
   int number = 0;            // of the subset, the same in each iteration, whatever its place
+  int round = 0;             // of data that grow: which update with the subset as it stands; 0: iteration says it
   ScanFrame frame = {};      // iterations and subsets are its own
 
+  /// Which pass over the subset's data as they stand this is, from 1.
+  int pass() const { return round > 0 ? round : iteration; }
   /// Whether the frame's image is complete with this update.
   bool ends_frame() const { return frame.number > 0 && ends_iteration && iteration == iterations; }
 };

@@ -13,10 +13,15 @@ struct MemoryNeed {
   std::size_t call_bytes = 0;     // besides, on the host while it works on one message
   std::size_t copy_bytes = 0;     // likewise, if its inputs lie on the GPU: for their copies on the host
   std::size_t message_bytes = 0;  // of one message that it gives; 0: unknown before the run
+  std::size_t stream_bytes = 0;   // of all messages that it gives; 0: unknown before the run
   bool gives_on_device = false;   // its messages lie on the GPU
   bool is_limit = false;          // an upper limit, since the data decide; also for whoever reads its messages
-  const char* lower = "";         // the parameter to lower if it does not fit
-  const char* note = "";          // what cannot be known before the run
+  // Held where there is room: on the GPU if it is to be there, else on the host.
+  std::size_t room_bytes = 0;   // besides the above
+  bool room_on_device = false;  // where room_bytes and kept inputs are to be
+  bool keeps_inputs = false;    // all that it takes, at worst on disk
+  const char* lower = "";       // the parameter to lower if it does not fit
+  const char* note = "";        // what cannot be known before the run
 };
 
 // a * b, or the largest number if that overflows: sizes come from parameters.

@@ -39,6 +39,14 @@ class Estimator {
     const std::size_t call =
         memory_sum(memory.need.call_bytes, takes_from_device(i) ? memory.need.copy_bytes : std::size_t{0});
     memory.host_bytes = memory_sum(memory.need.host_bytes, memory_product(call, gadget.parallel));
+    memory.kept_bytes = memory_sum(memory.need.room_bytes, memory.need.keeps_inputs ? stream_bytes(i) : 0);
+  }
+
+  std::size_t stream_bytes(std::size_t reader) const {
+    std::size_t sum = 0;
+    for (const PipelineEdge& edge : pipeline_.edges)
+      if (edge.to == reader) sum = memory_sum(sum, estimate_.gadgets[edge.from].need.stream_bytes);
+    return sum;
   }
 
   bool takes_from_device(std::size_t i) const {
@@ -136,10 +144,53 @@ void compare(const MemoryEstimate& estimate, const MemoryBounds& need, std::size
                     largest_edge(estimate, on_device)));
 }
 
+// Room that is left for what is kept.
+struct Room {
+  std::size_t on_device = 0, on_host = 0;
+};
+
+std::size_t left_of(std::size_t there, std::size_t needed) {
+  return there > needed ? there - needed : 0;
+}
+
+// Takes the room for what a gadget keeps. Says where that lies, if all of it has no room in the first place.
+std::string place_of_kept(const GadgetMemory& gadget, bool has_device, Room& room) {
+  std::string where;
+  std::size_t rest = gadget.kept_bytes;
+  if (gadget.need.room_on_device && has_device) {
+    rest = left_of(gadget.kept_bytes, room.on_device);
+    if (rest > 0)
+      where = fmt::format("the GPU has room for {}, and the rest is copied there for each pass",
+                          bytes_in_words(room.on_device));
+    room.on_device = left_of(room.on_device, gadget.kept_bytes);
+  }
+  if (!gadget.need.keeps_inputs) return where;  // what is not on the GPU is counted as held on the host
+  if (const std::size_t beyond = left_of(rest, room.on_host); beyond > 0)
+    where += fmt::format("{}the host has room for {}, and {} go to disk", where.empty() ? "" : "; ",
+                         bytes_in_words(room.on_host), bytes_in_words(beyond));
+  room.on_host = left_of(room.on_host, rest);
+  return where;
+}
+
+// What is kept where there is room needs none, so that it is no error where there is little. Each gadget finds what
+// those before it have left.
+void compare_kept(const MemoryEstimate& estimate, const MachineMemory& machine, MemoryVerdict& verdict) {
+  Room room{left_of(machine.device_bytes.value_or(0), estimate.device.at_least),
+            left_of(machine.host_bytes, estimate.host.at_least)};
+  for (const GadgetMemory& gadget : estimate.gadgets) {
+    if (gadget.kept_bytes == 0) continue;
+    if (const std::string where = place_of_kept(gadget, machine.device_bytes.has_value(), room); !where.empty())
+      verdict.warnings.push_back(
+          fmt::format("'{}' ({}) keeps {}: {}", gadget.name, gadget.use, bytes_in_words(gadget.kept_bytes), where));
+  }
+}
+
 std::string note_of(const GadgetMemory& gadget) {
-  constexpr const char* limit = "at most: the data decide";
-  if (!gadget.is_limit) return gadget.need.note;
-  return *gadget.need.note ? fmt::format("{}; {}", limit, gadget.need.note) : limit;
+  std::string note = gadget.is_limit ? "at most: the data decide" : "";
+  const auto add = [&](const std::string& more) { note += (note.empty() ? "" : "; ") + more; };
+  if (gadget.kept_bytes > 0) add(fmt::format("and {} where there is room", bytes_in_words(gadget.kept_bytes)));
+  if (*gadget.need.note) add(gadget.need.note);
+  return note;
 }
 
 std::string or_dash(std::size_t bytes) {
@@ -168,6 +219,7 @@ MemoryVerdict compare_memory(const MemoryEstimate& estimate, const MachineMemory
   MemoryVerdict verdict;
   compare(estimate, estimate.host, machine.host_bytes, false, verdict);
   if (machine.device_bytes) compare(estimate, estimate.device, *machine.device_bytes, true, verdict);
+  compare_kept(estimate, machine, verdict);
   return verdict;
 }
 
@@ -213,6 +265,7 @@ nlohmann::ordered_json memory_json(const MemoryEstimate& estimate, const Machine
     if (g.says) {
       json["host_bytes"] = g.host_bytes;
       json["device_bytes"] = g.need.device_bytes;
+      if (g.kept_bytes > 0) json["kept_bytes"] = g.kept_bytes;
       if (*g.need.note) json["note"] = g.need.note;
     }
     gadgets.push_back(std::move(json));

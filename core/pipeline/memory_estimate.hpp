@@ -25,6 +25,7 @@ struct GadgetMemory {
   bool is_limit = false;  // the data decide, and it is at most this
   MemoryNeed need;
   std::size_t host_bytes = 0;  // held, with what its parallel calls take at a time
+  std::size_t kept_bytes = 0;  // where there is room; 0: none, or not known
 };
 
 // At most min(bytes, messages x bytes of a message); if a message's size is unknown, the edge's limit in bytes.

@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "core/gadget.hpp"
+#include "gadgets/direct/io/radial_table_yaml.hpp"
 #include "gadgets/parameters.hpp"
 #include "gadgets/step/view_projector_kinds.hpp"
 #include "kernels/direct/direct.hpp"
@@ -53,6 +55,7 @@ struct DirectProjectorGadget {
     std::vector<std::array<float, 2>> lor_fwhm_at_mm;
     std::optional<float> axial_fwhm_mm;
     std::vector<RadialPartParams> parts;
+    std::filesystem::path lor_table;
     float cut_sigma = 4;
     FftEnds fft_ends = FftEnds::padded;
     FftSpectrum fft_spectrum = FftSpectrum::sampled;
@@ -79,6 +82,10 @@ struct DirectProjectorGadget {
           "parts",
           "Gaussians that sum to the kernel across the view, for one that is not symmetric; none: one "
           "Gaussian of the LOR's width"),
+      param<&Params::lor_table>(
+          "lor_table", reads_file,
+          "YAML of a kernel across the view by its values, for operators one_stage and fft: "
+          "offset_step_mm, radius_step_mm and rows: [{values: [..]}, ..] (tofstream docs direct)"),
       param<&Params::cut_sigma>("cut_sigma", range(1, 8), "Where kernels end; they keep their sum"),
       param<&Params::fft_ends>("fft_ends",
                                "padded: beyond the image is nothing; periodic: what leaves it comes in from the other "
@@ -136,6 +143,10 @@ struct DirectProjectorGadget {
     kernel.axial_fwhm_mm = p.axial_fwhm_mm.value_or(kernel.radial.front().fwhm_mm);
     if (!p.parts.empty()) kernel.parts.clear();
     for (const RadialPartParams& part : p.parts) kernel.parts.push_back({part.weight, part.width, part.shift});
+    if (p.lor_table.empty()) return kernel;
+    if (!p.parts.empty() || !p.lor_fwhm_at_mm.empty())
+      throw std::invalid_argument("lor_table is the whole kernel across the view: leave out parts and lor_fwhm_at_mm");
+    kernel.table = formats::read_radial_table(p.lor_table);
     return kernel;
   }
 

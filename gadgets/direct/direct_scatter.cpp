@@ -24,6 +24,8 @@
 #include "gadgets/views.hpp"
 #include "kernels/direct/direct.hpp"
 #include "kernels/direct/histo_tails.hpp"
+#include "kernels/types/float_counts.hpp"
+#include "kernels/types/parts.hpp"
 
 namespace tofstream {
 
@@ -123,10 +125,7 @@ struct DirectScatterGadget {
   }
 
   DirectScatterGadget(const Params& p, Context& context)
-      : p_(p),
-        path_(context.output_file(nifti_name(p.file))),
-        renewals_(p.at_iterations),
-        mu_(read_mu_map(p.mu_map)) {}
+      : p_(p), path_(context.output_file(nifti_name(p.file))), renewals_(p.at_iterations), mu_(read_mu_map(p.mu_map)) {}
 
   void process(DirectScatterInputs inputs, Emit<Additive<ViewBatch>>& emit, Context& context) {
     const ViewSubset& subset = *inputs.views;
@@ -195,18 +194,15 @@ struct DirectScatterGadget {
     if (noted_iteration_ == 0) noted_iteration_ = subset.step.iteration;
     if (subset.step.iteration != noted_iteration_) return;
     for (const auto& batch : subset.batches) {
-      const std::int64_t pixels = batch->set->pixels();
       for (std::size_t v = 0; v < batch->records.size(); ++v) {
         const ViewRecord& record = batch->records[v];
-        const auto of = [&](const Buffer<float>& all) {
-          if (all.empty()) return 0.0;
-          Buffer<float> here(Memory::host, pixels);
-          detail::copy(here.data(), Memory::host, all.data() + static_cast<std::int64_t>(v) * pixels, all.memory(),
-                       here.bytes(), nullptr);
-          synchronize(nullptr);
-          return tails_->sum(record.view, here.data());
+        ViewBatch here = range_of(*batch, {static_cast<std::int64_t>(v), 1}, Memory::host);
+        synchronize(nullptr);
+        const ViewBatch view = with_float_counts(std::move(here));
+        const auto of = [&](const Buffer<float>& values) {
+          return values.empty() ? 0.0 : tails_->sum(record.view, values.data());
         };
-        tails_of_views_.push_back({record.view, exposed_times(*batch, record), of(batch->counts), of(batch->additive)});
+        tails_of_views_.push_back({record.view, exposed_times(*batch, record), of(view.counts), of(view.additive)});
       }
     }
   }

@@ -20,6 +20,8 @@ struct HistoDepositGadget {
     float acceptance_deg = 10;
     HistoLattice lattice = HistoLattice::view;
     DepositKind deposit = DepositKind::linear;
+    DepositSpread spread = DepositSpread::none;
+    HistoCounts counts = HistoCounts::real;
     std::filesystem::path mu_map;
     HistoRandomsParams randoms;
     HistoScatterParams scatter;
@@ -31,6 +33,7 @@ struct HistoDepositGadget {
       param<&Params::views>("views", range(1, 4096), histo_views_words),
       param<&Params::acceptance_deg>("acceptance_deg", range(0.01, 80), unit("degrees"), acceptance_words),
       param<&Params::lattice>("lattice", histo_lattice_words), param<&Params::deposit>("deposit", deposit_words),
+      param<&Params::spread>("spread", spread_words), param<&Params::counts>("counts", histo_counts_words),
       param<&Params::mu_map>("mu_map", reads_file, histo_mu_map_words),
       param<&Params::randoms>("randoms", "Random coincidences, which histo-images then hold beside the counts"),
       param<&Params::scatter>("scatter", histo_scatter_words),

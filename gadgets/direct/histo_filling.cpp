@@ -19,10 +19,11 @@
 namespace tofstream {
 namespace {
 
-// An event lies at the middle of its bin, whose width adds its variance.
-float deposited_sigma_mm(const TofModel& tof) {
+// An event lies at the middle of its bin, whose width adds its variance; once more where it is spread over it.
+float deposited_sigma_mm(const TofModel& tof, DepositSpread spread) {
   constexpr float uniform = 12;
-  return std::sqrt(tof.sigma_mm * tof.sigma_mm + tof.bin_width_mm * tof.bin_width_mm / uniform);
+  const float times = spread == DepositSpread::tof_bin ? 2 : 1;
+  return std::sqrt(tof.sigma_mm * tof.sigma_mm + times * tof.bin_width_mm * tof.bin_width_mm / uniform);
 }
 
 }  // namespace
@@ -36,9 +37,13 @@ MemoryNeed histo_memory(const HistoSettings& settings, std::size_t views_a_messa
   const std::size_t on_device =
       2 + (lives_there ? 1 + (settings.randoms.from != HistoRandomsFrom::none) + !settings.scatter.file.empty() : 1);
   const std::size_t image = settings.image.bytes();
-  return {.host_bytes = memory_product(held * views, image),
-          .device_bytes = wants_cuda(settings.backend) ? memory_product(on_device * views, image) : 0,
-          .message_bytes = memory_product(arrays * views_a_message, image),
+  // Of a view's counts: 2 bytes for 4, and on the GPU for sums of 8.
+  const bool is_whole = settings.counts == HistoCounts::whole;
+  const std::size_t saved = is_whole ? image / 2 : 0, saved_there = is_whole ? image + image / 2 : 0;
+  return {.host_bytes = memory_product(views, memory_product(held, image) - saved),
+          .device_bytes =
+              wants_cuda(settings.backend) ? memory_product(views, memory_product(on_device, image) - saved_there) : 0,
+          .message_bytes = memory_product(views_a_message, memory_product(arrays, image) - saved),
           .gives_on_device = lives_there && wants_cuda(settings.backend),
           .lower = "views",
           .note = "where the image is not square, its views on `lattice: view` are as wide as its longer side"};
@@ -47,6 +52,7 @@ MemoryNeed histo_memory(const HistoSettings& settings, std::size_t views_a_messa
 HistoFilling::HistoFilling(HistoSettings settings, Context& context)
     : p_(std::move(settings)), backend_(p_.backend), randoms_(p_.randoms) {
   validate(p_.views);
+  if (p_.counts == HistoCounts::whole) require_whole_deposit(p_.deposit, p_.spread);
   if (p_.image.basis == Basis::blobs)
     throw std::invalid_argument("image: histo-images are for images of voxels, not of blobs");
   if (p_.mu_map.empty()) return;
@@ -96,10 +102,13 @@ void HistoFilling::begin(const Scanner& scanner, Context& context) {
   lay_down_scatter(scanner, context);
   events_.assign(set_.places.size(), 0);
   if (backend_ == Backend::cuda) {
-    on_device_.emplace(grid, p_.views, p_.lattice, p_.deposit);
+    on_device_.emplace(grid, p_.views, p_.lattice, p_.deposit, p_.spread, p_.counts);
   } else {
-    on_host_.emplace(grid, p_.views, p_.lattice, p_.deposit);
-    counts_ = Buffer<float>::zeros(Memory::host, on_host_->points());
+    on_host_.emplace(grid, p_.views, p_.lattice, p_.deposit, p_.spread);
+    if (p_.counts == HistoCounts::whole)
+      whole_counts_ = Buffer<std::uint16_t>::zeros(Memory::host, on_host_->points());
+    else
+      counts_ = Buffer<float>::zeros(Memory::host, on_host_->points());
   }
   context.report("backend", std::string(on_device_ ? "cuda" : "cpu"));
 }
@@ -147,7 +156,7 @@ void HistoFilling::require_depositable(const EventBatch& batch) {
     throw std::runtime_error(
         "the events have terms for randoms or scatter of their own, which do not tell those of a whole line: leave "
         "out randoms and scatter of event_corrections and give them here, or reconstruct from list mode");
-  const float sigma_mm = deposited_sigma_mm(batch.tof);
+  const float sigma_mm = deposited_sigma_mm(batch.tof, p_.spread);
   if (tof_sigma_mm_ == 0) tof_sigma_mm_ = sigma_mm;
   if (std::abs(sigma_mm - tof_sigma_mm_) > 1e-3f * tof_sigma_mm_)
     throw std::runtime_error(
@@ -162,7 +171,11 @@ void HistoFilling::note_time(const EventBatch& batch) {
 }
 
 DepositTally HistoFilling::deposit(EventBatch batch) {
-  if (!on_device_) return on_host_->add(host_batch(std::move(batch)).view(), counts_.data(), events_.data());
+  if (!on_device_) {
+    const EventBatch here = host_batch(std::move(batch));
+    if (p_.counts == HistoCounts::whole) return on_host_->add(here.view(), whole_counts_.data(), events_.data());
+    return on_host_->add(here.view(), counts_.data(), events_.data());
+  }
   if (!on_host(batch.memory())) return on_device_->add(batch.view(), events_.data());
   return on_device_->add(batch.to(Memory::device).view(), events_.data());
 }
@@ -186,7 +199,12 @@ void HistoFilling::lay_down_randoms(Context& context) {
 
 void HistoFilling::bring_to_host() {
   if (!on_device_) return;
-  counts_ = on_device_->counts().to(Memory::host);
+  if (p_.counts == HistoCounts::whole) {
+    whole_counts_ = Buffer<std::uint16_t>(Memory::host, on_device_->points());
+    on_device_->copy_whole_counts(0, p_.views.count(), whole_counts_.data(), Memory::host);
+  } else {
+    counts_ = on_device_->counts().to(Memory::host);
+  }
   synchronize(nullptr);
   on_device_.reset();
 }
@@ -208,15 +226,18 @@ ViewBatch HistoFilling::views(std::span<const int> numbers, std::shared_ptr<cons
   ViewBatch batch{.count = std::ssize(numbers) * pixels, .set = std::move(set), .quantity = quantity()};
   for (const int number : numbers) batch.records.push_back({.view = number, .exposure = exposure});
   batch.weigh(1);
-  const auto part = [&](const Buffer<float>& all) {
-    Buffer<float> part(memory, batch.count);
+  const auto part = [&]<class T>(const Buffer<T>& all) {
+    Buffer<T> part(memory, batch.count);
     for (std::size_t v = 0; v < numbers.size(); ++v)
       detail::copy(part.data() + static_cast<std::int64_t>(v) * pixels, memory, all.data() + numbers[v] * pixels,
-                   memory, static_cast<std::size_t>(pixels) * sizeof(float), nullptr);
+                   memory, static_cast<std::size_t>(pixels) * sizeof(T), nullptr);
     return part;
   };
   if (!on_device_) {
-    batch.counts = part(counts_);
+    if (p_.counts == HistoCounts::whole)
+      batch.whole_counts = part(whole_counts_);
+    else
+      batch.counts = part(counts_);
     batch.multiplicative = part(terms_);
     if (!additive_.empty()) batch.additive = part(additive_);
     add_scatter(batch);
@@ -227,9 +248,17 @@ ViewBatch HistoFilling::views(std::span<const int> numbers, std::shared_ptr<cons
   if (device_scatter_.empty() && !scatter_.empty()) device_scatter_ = scatter_.to(Memory::device);
   batch.index = batch.index.to(memory);
   batch.weight = batch.weight.to(memory);
-  batch.counts = Buffer<float>(memory, batch.count);
-  for (std::size_t v = 0; v < numbers.size(); ++v)
-    on_device_->copy_counts(numbers[v], 1, batch.counts.data() + static_cast<std::int64_t>(v) * pixels);
+  if (p_.counts == HistoCounts::whole)
+    batch.whole_counts = Buffer<std::uint16_t>(memory, batch.count);
+  else
+    batch.counts = Buffer<float>(memory, batch.count);
+  for (std::size_t v = 0; v < numbers.size(); ++v) {
+    const auto at = static_cast<std::int64_t>(v) * pixels;
+    if (p_.counts == HistoCounts::whole)
+      on_device_->copy_whole_counts(numbers[v], 1, batch.whole_counts.data() + at, memory);
+    else
+      on_device_->copy_counts(numbers[v], 1, batch.counts.data() + at);
+  }
   batch.multiplicative = part(device_terms_);
   if (!device_additive_.empty()) batch.additive = part(device_additive_);
   add_scatter(batch);

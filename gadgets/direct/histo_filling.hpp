@@ -27,6 +27,12 @@ constexpr auto enum_names(HistoLattice) {
 constexpr auto enum_names(DepositKind) {
   return names(DepositKind::nearest, "nearest", DepositKind::linear, "linear");
 }
+constexpr auto enum_names(DepositSpread) {
+  return names(DepositSpread::none, "none", DepositSpread::tof_bin, "tof_bin");
+}
+constexpr auto enum_names(HistoCounts) {
+  return names(HistoCounts::real, "float", HistoCounts::whole, "uint16");
+}
 
 inline constexpr auto* histo_image_words = "The image that will be reconstructed, of voxels";
 inline constexpr auto* histo_views_words =
@@ -39,6 +45,11 @@ inline constexpr auto* histo_lattice_words =
 inline constexpr auto* deposit_words =
     "linear: an event counts at the eight points around it; nearest: at the one next to it, as published, which makes "
     "rings and slices where crystals and voxels have one pitch";
+inline constexpr auto* spread_words =
+    "tof_bin: an event counts evenly over its ToF bin, whose width the projector's ToF then has once more; none: "
+    "at the bin's middle";
+inline constexpr auto* histo_counts_words =
+    "uint16: counts take half the memory; with deposit: nearest alone, and a point with more than 65535 ends the run";
 inline constexpr auto* histo_mu_map_words =
     "NIfTI of attenuation (1/cm) on any grid: attenuates the histo-images' sensitivity; none: no attenuation";
 inline constexpr auto* histo_scatter_words =
@@ -51,6 +62,8 @@ struct HistoSettings {
   DirectViews views;
   HistoLattice lattice = HistoLattice::view;
   DepositKind deposit = DepositKind::linear;
+  DepositSpread spread = DepositSpread::none;
+  HistoCounts counts = HistoCounts::real;
   std::filesystem::path mu_map;  // empty: no attenuation
   HistoRandomsParams randoms;
   HistoScatterParams scatter;
@@ -61,11 +74,17 @@ struct HistoSettings {
 /// From a gadget's parameters of these names.
 template <class Params>
 HistoSettings histo_settings(const Params& p) {
-  return {p.image,   {p.views[0], p.views[1], p.acceptance_deg},
-          p.lattice, p.deposit,
-          p.mu_map,  p.randoms,
-          p.scatter, p.most_lines,
-          p.backend};
+  return {.image = p.image,
+          .views = {p.views[0], p.views[1], p.acceptance_deg},
+          .lattice = p.lattice,
+          .deposit = p.deposit,
+          .spread = p.spread,
+          .counts = p.counts,
+          .mu_map = p.mu_map,
+          .randoms = p.randoms,
+          .scatter = p.scatter,
+          .most_lines = p.most_lines,
+          .backend = p.backend};
 }
 
 /// What a gadget needs that holds all views' arrays, and gives messages of `views_a_message` views. `lives_there`:
@@ -129,6 +148,7 @@ class HistoFilling {
   std::optional<HistoDeposit> on_host_;
   std::optional<HistoDepositCuda> on_device_;
   Buffer<float> counts_, terms_, additive_;  // of all views, on the host
+  Buffer<std::uint16_t> whole_counts_;       // likewise, in place of counts_
   Buffer<float> scatter_;                    // likewise, for 1 s of exposure
   Buffer<float> device_terms_, device_additive_, device_scatter_;
   std::vector<std::uint64_t> events_;

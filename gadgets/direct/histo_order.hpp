@@ -51,10 +51,13 @@ class HistoOrder {
     return next_where(
         [this](int group) { return events_of(group) > 0 && updates_[static_cast<std::size_t>(group)] < iterations_; });
   }
+  /// Which update with the group as it stands the next one is, from 1.
+  int next_round(int group) const {
+    return new_events_of(group) > 0 ? 1 : updates_[static_cast<std::size_t>(group)] + 1;
+  }
   /// An update with the group as it stands has been made.
   void note(int group) {
-    int& updates = updates_[static_cast<std::size_t>(group)];
-    updates = new_events_of(group) > 0 ? 1 : updates + 1;
+    updates_[static_cast<std::size_t>(group)] = next_round(group);
     for (const int view : views_of(group)) used_[static_cast<std::size_t>(view)] = events_of_view(view);
     last_ = group;
   }

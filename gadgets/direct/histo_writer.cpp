@@ -16,6 +16,7 @@
 #include "core/gadget.hpp"
 #include "gadgets/direct/io/histo_nifti.hpp"
 #include "gadgets/views.hpp"
+#include "kernels/types/float_counts.hpp"
 
 namespace tofstream {
 namespace {
@@ -41,10 +42,11 @@ struct HistoWriter {
   void process(const ViewBatch& batch, Context& context) {
     if (batch.window != 0) return;
     if (!set_) begin(batch.set);
-    if (batch.counts.empty() || !(*batch.set == *set_))
+    if (!batch.has_counts() || !(*batch.set == *set_))
       throw std::runtime_error("views without counts, or of another set, came: take them from histo_deposit");
-    const ViewBatch views = batch.to(Memory::host);
+    ViewBatch there = batch.to(Memory::host);
     synchronize(nullptr);
+    const ViewBatch views = with_float_counts(std::move(there));
     const auto pixels = static_cast<std::size_t>(set_->pixels());
     for (std::size_t v = 0; v < views.records.size(); ++v)
       std::ranges::transform(views.counts.span().subspan(v * pixels, pixels), of_view(views.records[v].view),

@@ -38,6 +38,8 @@ struct LiveHisto {
     float acceptance_deg = 10;
     HistoLattice lattice = HistoLattice::view;
     DepositKind deposit = DepositKind::linear;
+    DepositSpread spread = DepositSpread::none;
+    HistoCounts counts = HistoCounts::real;
     std::filesystem::path mu_map;
     HistoRandomsParams randoms;
     HistoScatterParams scatter;
@@ -57,6 +59,7 @@ struct LiveHisto {
       param<&Params::views>("views", range(1, 4096), histo_views_words),
       param<&Params::acceptance_deg>("acceptance_deg", range(0.01, 80), unit("degrees"), acceptance_words),
       param<&Params::lattice>("lattice", histo_lattice_words), param<&Params::deposit>("deposit", deposit_words),
+      param<&Params::spread>("spread", spread_words), param<&Params::counts>("counts", histo_counts_words),
       param<&Params::mu_map>("mu_map", reads_file, histo_mu_map_words),
       param<&Params::randoms>("randoms",
                               "Random coincidences, corrected in the images that `final: offline` makes, and in none "
@@ -303,7 +306,10 @@ struct LiveHisto {
   UpdateStep step_of(int group) {
     UpdateStep step{
         .iterations = 0, .subset = group, .update = ++updates_, .replayed = order_->new_events_of(group) == 0};
-    if (!offline_) return step;
+    if (!offline_) {
+      step.round = order_->next_round(group);
+      return step;
+    }
     const int all = order_->groups();
     step.subset = static_cast<int>(*offline_ % all);
     step.iteration = static_cast<int>(*offline_ / all) + 1;

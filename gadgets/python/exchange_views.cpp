@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "gadgets/python/exchange_arrays.hpp"
+#include "kernels/types/float_counts.hpp"
 
 namespace tofstream {
 namespace {
@@ -127,8 +128,9 @@ void check_views(const ViewBatch& batch, PythonSession& session) {
 }  // namespace
 
 Offer offer(const std::shared_ptr<const ViewBatch>& given, SharedArena& arena, ExchangeMemory& memory) {
-  const auto batch = on_host(given->memory()) ? given : std::make_shared<const ViewBatch>(given->to(Memory::host));
+  auto batch = on_host(given->memory()) ? given : std::make_shared<const ViewBatch>(given->to(Memory::host));
   if (batch != given) synchronize(nullptr);
+  if (!batch->whole_counts.empty()) batch = std::make_shared<const ViewBatch>(with_float_counts(*batch));
   Offer result;
   Placing placing(arena, result);
   for_each_named_of_views(*batch,

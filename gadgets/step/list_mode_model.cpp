@@ -118,7 +118,7 @@ class ListModeModel final : public SystemModel<EventBatch> {
     return settings_.projector(projector_->grid(), projector_->backend(), *scanner_, context);
   }
 
-  EventView view(const EventBatch& batch) const override {
+  EventView view(const EventBatch& batch, Buffer<float>& /*room*/) const override {
     EventView events = batch.view();
     if (!settings_.tof) events.tof_mm = nullptr;
     return events;

@@ -107,6 +107,7 @@ class Share {
   bool has_batches_, is_alone_;
   std::unordered_map<const Data*, Prepared> kept_;
   Prepared unkept_;
+  Buffer<float> room_;  // of the newest view
   DataFeed<Data> feed_;
   ShareFigures figures_;
 };
@@ -131,7 +132,7 @@ typename Share<Data>::Result Share<Data>::em_step(const std::shared_ptr<const Da
 template <class Data>
 ViewOf<Data> Share<Data>::view_of(const Data& batch, Prepared& prepared, const Additive<Data>* additive) {
   const Data& data = prepared.is_copy ? prepared.copy : batch;
-  ViewOf<Data> view = model_.view(data);
+  ViewOf<Data> view = model_.view(data, room_);
   if (additive && additive->terms) {
     if (prepared.terms != additive->terms) {
       const auto began = std::chrono::steady_clock::now();
@@ -167,7 +168,8 @@ typename Share<Data>::Prepared& Share<Data>::prepare(const std::shared_ptr<const
   if (has_terms) prepared.additive = Buffer<float>(memory_, prepared.is_copy ? prepared.copy.count : batch->count);
   if (is_alone_ && !on_host(memory_) && on_host(batch->memory())) return unkept_ = std::move(prepared);
   const auto began = std::chrono::steady_clock::now();
-  const ViewOf<Data> view = prepared.is_copy ? model_.view(prepared.copy) : range_in(model_.view(*batch), range);
+  const ViewOf<Data> view =
+      prepared.is_copy ? model_.view(prepared.copy, room_) : range_in(model_.view(*batch, room_), range);
   prepared.plan = projector_.plan(view);
   if (!on_host(memory_)) context.span(track_, "plan", began, std::chrono::steady_clock::now());
   figures_.planning_s += detail::seconds_since(began);

@@ -59,8 +59,12 @@ class SystemModel {
   virtual std::unique_ptr<Projector<ViewOf<Data>>> another_projector(Context&) const {
     throw std::logic_error("this model of a scanner has one projector");
   }
-  /// The data as the projector takes them.
-  virtual ViewOf<Data> view(const Data& data) const { return data.view(); }
+  /// The data as the projector takes them, queued on the default stream. `room` keeps what is made for it, as long as
+  /// the view is used; it may be that of an earlier view that is no longer.
+  virtual ViewOf<Data> view(const Data& data, Buffer<float>& room) const {
+    (void)room;
+    return data.view();
+  }
   /// In the projector's memory.
   virtual SubsetSensitivity sensitivity(const Subset<Data>& subset) = 0;
   /// Corrects a back projection for known errors of the sensitivity; both images lie in the projector's memory.

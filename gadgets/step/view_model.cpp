@@ -13,6 +13,7 @@
 
 #include "gadgets/step/step-inl.hpp"
 #include "kernels/grid/choose_grid.hpp"
+#include "kernels/types/float_counts.hpp"
 
 namespace tofstream {
 
@@ -114,6 +115,16 @@ class ViewModel final : public SystemModel<ViewBatch> {
   }
 
   ViewProjector& projector() override { return *projector_; }
+
+  // Whole counts become floats for the batch that is projected now.
+  Views view(const ViewBatch& data, Buffer<float>& room) const override {
+    Views view = data.view();
+    if (data.whole_counts.empty()) return view;
+    if (room.size() < data.count || room.memory() != data.memory()) room = Buffer<float>(data.memory(), data.count);
+    to_float_counts(data.whole_counts.data(), data.count, room.data(), data.memory());
+    view.counts = room.data();
+    return view;
+  }
 
   std::unique_ptr<Projector<Views>> another_projector(Context& context) const override {
     return settings_.projector(projector_->grid(), projector_->backend(), *set_, context);

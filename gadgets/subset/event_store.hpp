@@ -1,74 +1,28 @@
-// Keeps events for their passes: on the GPU while it has room, else in host memory that the GPU copies from, else on
-// disk.
+// Keeps events for their passes: see data_store.hpp.
 #pragma once
 
-#include <array>
-#include <atomic>
-#include <cstddef>
-#include <filesystem>
-#include <memory>
-#include <optional>
-#include <string>
 #include <vector>
 
-#include "gadgets/parameters.hpp"
-#include "gadgets/subset/spilled_events.hpp"
+#include "gadgets/subset/data_store.hpp"
 #include "kernels/types/events.hpp"
 
 namespace tofstream {
 
-struct EventStoreSettings {
-  GadgetBackend backend = BackendChoice::cpu;  // where the events will be projected
-  std::size_t device_reserve = 0;              // bytes of GPU memory to leave free
-  std::size_t host_reserve = 0;                // bytes of host memory to leave free
-  std::filesystem::path spill_folder = {};     // empty: the system's folder for temporary files
+template <>
+struct StoredData<EventBatch> {
+  static constexpr const char* words = "events";
+  template <class A, class B, class Visit>
+  static void for_each_array_pair(A& a, B& b, Visit&& visit) {
+    tofstream::for_each_array_pair(a, b, visit);
+  }
+  static EventBatch on_host(EventBatch batch);
+  /// For a GPU as many events as it projects at a time. What is kept no longer knows in which order events arrived.
+  static std::vector<std::vector<EventBatch>> groups(std::vector<EventBatch> batches, bool is_for_gpu);
+  static EventBatch join(const std::vector<EventBatch>& group, Memory memory, Stream stream);
 };
 
-class EventStore {
- public:
-  enum class Place { device, pinned, host, disk };
-  static constexpr std::size_t places = 4;
-
-  explicit EventStore(EventStoreSettings settings) : settings_(std::move(settings)) {}
-
-  /// Returns a batch that is to be cut later: as it is, or moved from the host to disk if memory is short.
-  EventBatch hold(EventBatch batch);
-
-  /// Stores a subset's events where they can be projected from. For a GPU, batches are joined to the size that it
-  /// projects at a time. Throws std::runtime_error where the disk is full too.
-  std::vector<std::shared_ptr<const EventBatch>> store(std::vector<EventBatch> batches);
-
-  /// Bytes of stored batches that live in a place now.
-  std::size_t bytes_in(Place place) const { return (*bytes_)[static_cast<std::size_t>(place)]; }
-  int places_used() const;
-  /// "2.0 GiB on the GPU, 1.0 GiB in pinned host memory"
-  std::string in_words() const;
-
- private:
-  bool device_has_room(std::size_t bytes) const;
-  bool host_has_room(std::size_t bytes) const;
-  // A batch's bytes are counted for as long as it lives, even if it outlives the store.
-  using Bytes = std::array<std::atomic<std::size_t>, places>;
-  struct Placed {
-    Placed(Place at, EventBatch what, std::shared_ptr<Bytes> of);
-    ~Placed() { *counted -= bytes; }
-    Placed(const Placed&) = delete;
-    Placed& operator=(const Placed&) = delete;
-
-    const EventBatch batch;
-    const std::size_t bytes;
-    const std::shared_ptr<Bytes> all;
-    std::atomic<std::size_t>* const counted;
-  };
-
-  std::shared_ptr<const EventBatch> place(std::vector<EventBatch> group);
-  std::optional<EventBatch> joined(const std::vector<EventBatch>& group, Memory memory) const;
-  std::shared_ptr<const EventBatch> counted(Place place, EventBatch batch);
-
-  EventStoreSettings settings_;
-  SpilledEvents spilled_{settings_.spill_folder};
-  std::shared_ptr<Bytes> bytes_ = std::make_shared<Bytes>();
-};
+extern template class DataStore<EventBatch>;
+using EventStore = DataStore<EventBatch>;
 
 }  // namespace tofstream
 // SPDX-License-Identifier: Apache-2.0

@@ -1,4 +1,4 @@
-// What gadgets that keep events declare alike: where the events may live.
+// What gadgets that keep data declare alike: where the data may live.
 #pragma once
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 
 #include "core/value/params.hpp"
 #include "gadgets/parameters.hpp"
-#include "gadgets/subset/event_store.hpp"
+#include "gadgets/subset/data_store.hpp"
 
 namespace tofstream {
 
@@ -20,14 +20,22 @@ inline constexpr auto* keeps_events_note =
     "holds all events of the scan, 12 to 28 B each: on a GPU as many as device_reserve_gib leaves room for, else on "
     "the host as host_reserve_gib, else on disk";
 
-/// From parameters named backend, device_reserve_gib, host_reserve_gib, spill_folder and image.
+inline std::size_t bytes_of_gib(double gib) {
+  return static_cast<std::size_t>(std::min(gib * 1073741824.0, 9e18));
+}
+
+/// GPU memory that data leave free, from parameters named device_reserve_gib and image.
 template <class Params>
-EventStoreSettings store_settings(const Params& p) {
+std::size_t device_reserve(const Params& p) {
   // The estimate and the next one, back projections, sensitivity and its inverse, and the memory to make them.
   constexpr std::size_t reserved_images = 8;
-  const auto bytes_of = [](double gib) { return static_cast<std::size_t>(std::min(gib * 1073741824.0, 9e18)); };
-  return {p.backend, bytes_of(p.device_reserve_gib) + reserved_images * p.image.bytes(), bytes_of(p.host_reserve_gib),
-          p.spill_folder};
+  return bytes_of_gib(p.device_reserve_gib) + reserved_images * p.image.bytes();
+}
+
+/// From parameters named backend, device_reserve_gib, host_reserve_gib, spill_folder and image.
+template <class Params>
+DataStoreSettings store_settings(const Params& p) {
+  return {p.backend, device_reserve(p), bytes_of_gib(p.host_reserve_gib), p.spill_folder};
 }
 
 }  // namespace tofstream

@@ -115,7 +115,7 @@ struct SubsetBuilder {
   // Logs where events live as soon as this is more than one place, or the disk.
   void report(Context& context) {
     context.report("events_kept", store_.in_words());
-    const int worth_saying = store_.places_used() + (store_.bytes_in(EventStore::Place::disk) > 0 ? 1 : 0);
+    const int worth_saying = store_.worth_saying();
     if (worth_saying <= said_) return;
     said_ = worth_saying;
     context.log().info(fmt::format("events are kept where there is room: {}", store_.in_words()));
@@ -124,8 +124,8 @@ struct SubsetBuilder {
   Params p_;
   EventStore store_;
   SubsetCutter cutter_;
-  int said_ = 1;        // the last worth_saying that was logged
-  SubsetData data_;                // of the subsets that the cutter ends
+  int said_ = 1;                 // the last worth_saying that was logged
+  SubsetData data_;              // of the subsets that the cutter ends
   std::optional<bool> delayed_;  // whether the events are delayeds
   OfflineUpdates<EventBatch> updates_;
   WholeStream waiting_;  // where the whole stream is cut at its end

@@ -36,7 +36,7 @@ std::optional<ViewBatch> ViewIntake::take(const ViewBatch& views, Context& conte
     throw std::runtime_error("views of another camera or scan came: a reconstruction takes the views of one");
   quantity_.add(views.quantity);
   if (views.records.empty()) return std::nullopt;
-  if (views.counts.empty()) throw std::runtime_error("views without counts came: take them from a source of views");
+  if (!views.has_counts()) throw std::runtime_error("views without counts came: take them from a source of views");
   ViewBatch taken = views.to(Memory::host);
   synchronize(nullptr);
   taken.set = set_;

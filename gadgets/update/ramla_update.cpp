@@ -24,7 +24,8 @@ struct RamlaUpdate {
                                           "farthest with which no voxel becomes negative"),
                param<&Params::decay>("decay", range(0, 1e3),
                                      "In iteration k the relaxation is divided by 1 + decay (k - 1), so that subsets "
-                                     "come to agree; 0: it stays")) +
+                                     "come to agree; 0: it stays. Of live_histo, k counts the updates with a group of "
+                                     "views since its last new events")) +
       UpdateParams::params;
   static constexpr bool own_thread = true;
   static constexpr bool harmless = true;
@@ -39,7 +40,7 @@ struct RamlaUpdate {
     auto next = estimate_.copy();
     const RamlaBlock block{*projected->sensitivity, inverse_.of(*projected), *projected->back_projection,
                            projected->time_fraction};
-    const double relaxation = p_.relaxation / (1 + p_.decay * (projected->step.iteration - 1));
+    const double relaxation = p_.relaxation / (1 + p_.decay * (projected->step.pass() - 1));
     const std::int64_t broken = ramla_update(*next, block, relaxation);
     if (broken > 0) context.log().warning(fmt::format("{} voxels were not finite and became 0", broken));
     context.report("relaxation", relaxation);

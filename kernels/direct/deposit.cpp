@@ -3,8 +3,10 @@
 #include "kernels/direct/deposit.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <stdexcept>
+#include <type_traits>
 
 #include <tbb/parallel_for.h>
 
@@ -26,8 +28,19 @@ DepositTally& DepositTally::operator+=(const DepositTally& other) {
   return *this;
 }
 
-HistoDeposit::HistoDeposit(const Grid& grid, const DirectViews& views, HistoLattice lattice, DepositKind kind)
-    : views_(views), kind_(kind) {
+void require_whole_deposit(DepositKind kind, DepositSpread spread) {
+  if (kind != DepositKind::nearest || spread != DepositSpread::none)
+    throw std::invalid_argument(
+        "counts of 16 bits are of whole events: take deposit nearest without spread, or counts as float");
+}
+
+void refuse_overflow() {
+  throw std::runtime_error("a point of a histo-image has more than 65535 counts: take counts as float");
+}
+
+HistoDeposit::HistoDeposit(const Grid& grid, const DirectViews& views, HistoLattice lattice, DepositKind kind,
+                           DepositSpread spread)
+    : views_(views), kind_(kind), spread_(spread) {
   validate(grid);
   validate(views);
   for (int v = 0; v < views.count(); ++v)
@@ -38,7 +51,8 @@ HistoDeposit::HistoDeposit(const Grid& grid, const DirectViews& views, HistoLatt
 void HistoDeposit::place(const EventView& events, std::int64_t begin, std::int64_t end, PlacedEvent* placed,
                          DepositTally& tally) const {
   for (std::int64_t e = begin; e < end; ++e) {
-    const PlacedEvent event = *placed++ = place_event(views_, lattices_.data(), events.lor(e));
+    const float width_mm = spread_ == DepositSpread::none ? 0.0f : events.bin_width_mm(e);
+    const PlacedEvent event = *placed++ = place_event(views_, lattices_.data(), events.lor(e), width_mm);
     if (event.view >= 0)
       ++tally.deposited;
     else if (event.view == PlacedEvent::beyond_acceptance)
@@ -51,12 +65,23 @@ void HistoDeposit::place(const EventView& events, std::int64_t begin, std::int64
 }
 
 DepositTally HistoDeposit::add(const EventView& events, float* histo, std::uint64_t* of_views) const {
+  return add_to(events, histo, of_views);
+}
+
+DepositTally HistoDeposit::add(const EventView& events, std::uint16_t* histo, std::uint64_t* of_views) const {
+  require_whole_deposit(kind_, spread_);
+  return add_to(events, histo, of_views);
+}
+
+template <class T>
+DepositTally HistoDeposit::add_to(const EventView& events, T* histo, std::uint64_t* of_views) const {
   if (events.count > 0 && !events.has_tof())
     throw std::invalid_argument("histo-images need events with ToF: reconstruct others from list mode");
   const auto views = static_cast<std::size_t>(views_.count());
   const auto room = static_cast<std::size_t>(std::min(deposit_block, events.count));
   std::vector<PlacedEvent> placed(room), ordered(room);
   DepositTally tally;
+  std::atomic<bool> has_overflown = false;
   for (std::int64_t block = 0; block < events.count; block += deposit_block) {
     const std::int64_t size = std::min(deposit_block, events.count - block);
     const std::int64_t tasks = (size + deposit_task - 1) / deposit_task;
@@ -76,18 +101,27 @@ DepositTally HistoDeposit::add(const EventView& events, float* histo, std::uint6
       if (const PlacedEvent& event = placed[static_cast<std::size_t>(e)]; event.view >= 0)
         ordered[next[static_cast<std::size_t>(event.view)]++] = event;
     tbb::parallel_for(std::size_t{0}, views, [&](std::size_t v) {
-      float* const of_view = histo + static_cast<std::int64_t>(v) * view_points_;
+      T* const of_view = histo + static_cast<std::int64_t>(v) * view_points_;
       if (of_views) of_views[v] += ends[v + 1] - ends[v];
       for (std::size_t e = ends[v]; e < ends[v + 1]; ++e)
-        for_each_deposit(lattices_[v], ordered[e], kind_,
-                         [&](std::int64_t point, float weight) { of_view[point] += weight; });
+        for_each_deposit(lattices_[v], ordered[e], kind_, [&](std::int64_t point, float weight) {
+          if constexpr (std::is_same_v<T, float>)
+            of_view[point] += weight;
+          else if (++of_view[point] == 0)
+            has_overflown = true;
+        });
     });
   }
+  if (has_overflown) refuse_overflow();
   return tally;
 }
 
 #ifndef TOFSTREAM_HAVE_CUDA
-HistoDepositCuda::HistoDepositCuda(const Grid&, const DirectViews&, HistoLattice, DepositKind) {
+HistoDepositCuda::HistoDepositCuda(const Grid&, const DirectViews&, HistoLattice, DepositKind, DepositSpread,
+                                   HistoCounts) {
+  refuse_cuda();
+}
+void HistoDepositCuda::copy_whole_counts(int, int, std::uint16_t*, Memory, Stream) const {
   refuse_cuda();
 }
 DepositTally HistoDepositCuda::add(const EventView&, std::uint64_t*, Stream) {

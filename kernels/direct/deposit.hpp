@@ -18,6 +18,18 @@ enum class DepositKind {
   linear,   // the eight around it, by linear interpolation's weights
 };
 
+/// How far an event is spread about its point.
+enum class DepositSpread {
+  none,
+  tof_bin,  // evenly over its ToF bin, at steps of half a point; what would lie outside the lattice is dealt out inside
+};
+
+/// What counts are kept as.
+enum class HistoCounts {
+  real,   // shares of events
+  whole,  // 16 bits: of DepositKind::nearest without spread
+};
+
 /// What became of events: deposited + rejected = all.
 struct DepositTally {
   std::uint64_t deposited = 0;
@@ -35,11 +47,13 @@ struct PlacedEvent {
   static constexpr std::int32_t beyond_acceptance = -1, outside = -2, no_line = -3;
   std::int32_t view = no_line;  // or why it has none
   float at[3] = {};
+  float along[3] = {};  // from one end of its ToF bin to the other, if it is spread over it
+  std::int32_t pieces = 1;
 };
 
-/// `lattices`: of all views.
+/// `lattices`: of all views. `width_mm`: of the ToF bin over which the event is spread; 0: it is not.
 TOFSTREAM_HOST_DEVICE inline PlacedEvent place_event(const DirectViews& views, const DirectLattice* lattices,
-                                                     const Lor& lor) {
+                                                     const Lor& lor, float width_mm = 0) {
   PlacedEvent placed;
   const Vec3 along = lor.end2 - lor.end1;
   const float length = norm(along);
@@ -57,13 +71,34 @@ TOFSTREAM_HOST_DEVICE inline PlacedEvent place_event(const DirectViews& views, c
     if (!(placed.at[axis] >= -0.5f && placed.at[axis] < static_cast<float>(lattice.size[axis]) - 0.5f))
       placed.view = PlacedEvent::outside;
   }
+  if (placed.view < 0 || !(width_mm > 0)) return placed;
+  const Vec3d end = lattice.coordinates((at + (width_mm / length) * along).as<double>());
+  float longest = 0;
+  for (int axis = 0; axis < 3; ++axis) {
+    placed.along[axis] = static_cast<float>(end[axis] - coordinates[axis]);
+    longest = std::fmax(longest, std::fabs(placed.along[axis]));
+  }
+  constexpr float pieces_a_point = 2, most_pieces = 256;
+  placed.pieces = static_cast<std::int32_t>(std::ceil(std::fmin(pieces_a_point * longest, most_pieces)));
+  placed.pieces = placed.pieces > 1 ? placed.pieces : 1;
   return placed;
 }
 
-/// Calls count(point of the lattice, weight) for the points at which a placed event counts.
+/// A piece of an event that is spread. Returns whether the lattice holds it.
+TOFSTREAM_HOST_DEVICE inline bool piece_of(const DirectLattice& lattice, const PlacedEvent& event, int number,
+                                           PlacedEvent& piece) {
+  const float share = (static_cast<float>(number) + 0.5f) / static_cast<float>(event.pieces) - 0.5f;
+  bool is_inside = true;
+  for (int axis = 0; axis < 3; ++axis) {
+    piece.at[axis] = event.at[axis] + share * event.along[axis];
+    is_inside = is_inside && piece.at[axis] >= -0.5f && piece.at[axis] < static_cast<float>(lattice.size[axis]) - 0.5f;
+  }
+  return is_inside;
+}
+
 template <class Count>
-TOFSTREAM_HOST_DEVICE inline void for_each_deposit(const DirectLattice& lattice, const PlacedEvent& event,
-                                                   DepositKind kind, const Count& count) {
+TOFSTREAM_HOST_DEVICE inline void for_each_point_of_deposit(const DirectLattice& lattice, const PlacedEvent& event,
+                                                            DepositKind kind, const Count& count) {
   if (kind == DepositKind::nearest) {
     int at[3];
     for (int axis = 0; axis < 3; ++axis) {  // half a point less than the end may round up to it
@@ -89,10 +124,26 @@ TOFSTREAM_HOST_DEVICE inline void for_each_deposit(const DirectLattice& lattice,
         count(lattice.index(point[0][i], point[1][j], point[2][k]), weight[0][i] * weight[1][j] * weight[2][k]);
 }
 
+/// Calls count(point of the lattice, weight) for the points at which a placed event counts: weights of sum 1.
+template <class Count>
+TOFSTREAM_HOST_DEVICE inline void for_each_deposit(const DirectLattice& lattice, const PlacedEvent& event,
+                                                   DepositKind kind, const Count& count) {
+  int inside = 0;
+  PlacedEvent piece;
+  for (int n = 0; n < event.pieces && event.pieces > 1; ++n) inside += piece_of(lattice, event, n, piece);
+  if (inside == 0) return for_each_point_of_deposit(lattice, event, kind, count);
+  const float share = 1 / static_cast<float>(inside);
+  for (int n = 0; n < event.pieces; ++n)
+    if (piece_of(lattice, event, n, piece))
+      for_each_point_of_deposit(lattice, piece, kind,
+                                [&](std::int64_t point, float weight) { count(point, share * weight); });
+}
+
 class HistoDeposit {
  public:
   /// Throws std::invalid_argument for an invalid grid or views.
-  HistoDeposit(const Grid& grid, const DirectViews& views, HistoLattice lattice, DepositKind kind);
+  HistoDeposit(const Grid& grid, const DirectViews& views, HistoLattice lattice, DepositKind kind,
+               DepositSpread spread = DepositSpread::none);
 
   /// Floats of all views' histo-images, [view][k][j][i].
   std::int64_t points() const { return views_.count() * view_points_; }
@@ -101,23 +152,35 @@ class HistoDeposit {
   /// calls for the same events in their order. `of_views`, unless null: the number of events of each view is added
   /// there. Throws std::invalid_argument for events without ToF.
   DepositTally add(const EventView& events, float* histo, std::uint64_t* of_views = nullptr) const;
+  /// The same in whole numbers. Throws std::invalid_argument unless events are deposited whole, and std::runtime_error
+  /// where a point has more than 65535: the counts are then of no use.
+  DepositTally add(const EventView& events, std::uint16_t* histo, std::uint64_t* of_views = nullptr) const;
 
  private:
+  template <class T>
+  DepositTally add_to(const EventView& events, T* histo, std::uint64_t* of_views) const;
   void place(const EventView& events, std::int64_t begin, std::int64_t end, PlacedEvent* placed,
              DepositTally& tally) const;
 
   DirectViews views_;
   DepositKind kind_;
+  DepositSpread spread_;
   std::vector<DirectLattice> lattices_;  // of views
   std::int64_t view_points_ = 0;
 };
 
+/// Throws std::invalid_argument unless counts of these are whole.
+void require_whole_deposit(DepositKind kind, DepositSpread spread);
+/// What is thrown where a point has more counts than fit.
+[[noreturn]] void refuse_overflow();
+
 /// The same on a GPU, which keeps the histo-images: whole numbers of 2^-24 events, so that the sums are the same in any
-/// order.
+/// order; or of events, in 16 bits.
 class HistoDepositCuda {
  public:
   /// Throws as HistoDeposit does, and std::runtime_error for a missing GPU.
-  HistoDepositCuda(const Grid& grid, const DirectViews& views, HistoLattice lattice, DepositKind kind);
+  HistoDepositCuda(const Grid& grid, const DirectViews& views, HistoLattice lattice, DepositKind kind,
+                   DepositSpread spread = DepositSpread::none, HistoCounts counts = HistoCounts::real);
 
   std::int64_t points() const { return views_.count() * view_points_; }
   /// Of events in device memory; waits for them. `of_views`: as HistoDeposit::add, in host memory.
@@ -130,13 +193,17 @@ class HistoDepositCuda {
   }
   /// Those of `count` views from `first` on, to `counts` in device memory. Queued on the stream.
   void copy_counts(int first, int count, float* counts, Stream stream = nullptr) const;
+  /// Of HistoCounts::whole, to memory of any kind.
+  void copy_whole_counts(int first, int count, std::uint16_t* counts, Memory memory, Stream stream = nullptr) const;
 
  private:
   DirectViews views_;
   DepositKind kind_;
+  DepositSpread spread_;
   std::int64_t view_points_ = 0;
   Buffer<DirectLattice> lattices_;
   Buffer<std::uint64_t> sums_, tallies_;
+  Buffer<std::uint32_t> whole_;  // two points each; empty: sums_ are the counts
 };
 
 }  // namespace tofstream

@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/direct/deposit.hpp"
+#include "kernels/types/float_counts.hpp"
 
 namespace tofstream {
 
@@ -15,24 +16,40 @@ constexpr int tally_reasons = 3;  // why an event has no view: -view of PlacedEv
 
 using Sum = unsigned long long;
 
+/// Where counts go: sums of 8 bytes, or whole numbers of 16 bits, two of which share a word.
+struct DepositSums {
+  Sum* sums = nullptr;
+  unsigned* whole = nullptr;
+  Sum* overflow = nullptr;
+
+  __device__ void add(std::int64_t point, float weight) const {
+    if (whole) {
+      const unsigned shift = 16 * static_cast<unsigned>(point & 1), before = atomicAdd(whole + point / 2, 1u << shift);
+      if ((before >> shift & 0xffffu) == 0xffffu) atomicAdd(overflow, Sum{1});
+      return;
+    }
+    const auto units = static_cast<Sum>(__float2ull_rn(weight * units_an_event));
+    if (units > 0) atomicAdd(sums + point, units);
+  }
+};
+
 __global__ void __launch_bounds__(deposit_threads)
     deposit_events(EventView events, DirectViews views, const DirectLattice* lattices, std::int64_t view_points,
-                   DepositKind kind, Sum* sums, Sum* tally) {
+                   DepositKind kind, DepositSpread spread, DepositSums sums, Sum* tally) {
   __shared__ unsigned counts[tally_reasons];
   if (threadIdx.x < tally_reasons) counts[threadIdx.x] = 0;
   __syncthreads();
   const std::int64_t e = std::int64_t{blockIdx.x} * deposit_threads + threadIdx.x;
   if (e < events.count) {
-    const PlacedEvent event = place_event(views, lattices, events.lor(e));
+    const float width_mm = spread == DepositSpread::none ? 0.0f : events.bin_width_mm(e);
+    const PlacedEvent event = place_event(views, lattices, events.lor(e), width_mm);
     if (event.view < 0) {
       atomicAdd(&counts[-event.view - 1], 1u);
     } else {
       atomicAdd(tally + tally_reasons + event.view, Sum{1});
-      Sum* const of_view = sums + event.view * view_points;
-      for_each_deposit(lattices[event.view], event, kind, [&](std::int64_t point, float weight) {
-        const auto units = static_cast<Sum>(__float2ull_rn(weight * units_an_event));
-        if (units > 0) atomicAdd(of_view + point, units);
-      });
+      const std::int64_t first = event.view * view_points;
+      for_each_deposit(lattices[event.view], event, kind,
+                       [&](std::int64_t point, float weight) { sums.add(first + point, weight); });
     }
   }
   __syncthreads();
@@ -56,8 +73,10 @@ Sum* sums_of(Buffer<std::uint64_t>& buffer) {
 
 }  // namespace
 
-HistoDepositCuda::HistoDepositCuda(const Grid& grid, const DirectViews& views, HistoLattice lattice, DepositKind kind)
-    : views_(views), kind_(kind) {
+HistoDepositCuda::HistoDepositCuda(const Grid& grid, const DirectViews& views, HistoLattice lattice, DepositKind kind,
+                                   DepositSpread spread, HistoCounts counts)
+    : views_(views), kind_(kind), spread_(spread) {
+  if (counts == HistoCounts::whole) require_whole_deposit(kind, spread);
   validate(grid);
   validate(views);
   std::vector<DirectLattice> lattices;
@@ -65,8 +84,11 @@ HistoDepositCuda::HistoDepositCuda(const Grid& grid, const DirectViews& views, H
     lattices.push_back(DirectLattice::of(grid, lattice, ViewFrame::of(views.azimuth_deg(v), views.tilt_deg(v))));
   view_points_ = lattices.front().points();
   lattices_ = Buffer<DirectLattice>::from(lattices).to(Memory::device);
-  sums_ = Buffer<std::uint64_t>::zeros(Memory::device, points());
-  tallies_ = Buffer<std::uint64_t>(Memory::device, tally_reasons + views.count());
+  if (counts == HistoCounts::whole)
+    whole_ = Buffer<std::uint32_t>::zeros(Memory::device, (points() + 1) / 2);
+  else
+    sums_ = Buffer<std::uint64_t>::zeros(Memory::device, points());
+  tallies_ = Buffer<std::uint64_t>(Memory::device, tally_reasons + views.count() + 1);  // the last: overflows
   synchronize(nullptr);  // the host's copies may go, and events may come on any stream
 }
 
@@ -76,9 +98,12 @@ DepositTally HistoDepositCuda::add(const EventView& events, std::uint64_t* of_vi
   if (events.count == 0) return {};
   tallies_.clear(stream);
   deposit_events<<<deposit_blocks(events.count), deposit_threads, 0, stream>>>(
-      events, views_, lattices_.data(), view_points_, kind_, sums_of(sums_), sums_of(tallies_));
+      events, views_, lattices_.data(), view_points_, kind_, spread_,
+      DepositSums{sums_of(sums_), whole_.data(), sums_of(tallies_) + tally_reasons + views_.count()},
+      sums_of(tallies_));
   check_launch("deposit events");
   const std::vector<std::uint64_t> tally = tallies_.to_vector(stream);
+  if (tally.back() > 0) refuse_overflow();
   const auto of = [&](std::int32_t why) { return tally[static_cast<std::size_t>(-why - 1)]; };
   DepositTally result{0, of(PlacedEvent::beyond_acceptance), of(PlacedEvent::outside), of(PlacedEvent::no_line)};
   for (int v = 0; v < views_.count(); ++v) {
@@ -89,8 +114,19 @@ DepositTally HistoDepositCuda::add(const EventView& events, std::uint64_t* of_vi
   return result;
 }
 
+void HistoDepositCuda::copy_whole_counts(int first, int count, std::uint16_t* counts, Memory memory,
+                                         Stream stream) const {
+  if (whole_.empty()) throw std::logic_error("these histo-images have no whole counts");
+  const auto* const all = reinterpret_cast<const std::uint16_t*>(whole_.data());  // the lower half comes first
+  detail::copy(counts, memory, all + first * view_points_, Memory::device,
+               static_cast<std::size_t>(count * view_points_) * sizeof(std::uint16_t), stream);
+}
+
 void HistoDepositCuda::copy_counts(int first, int count, float* counts, Stream stream) const {
   const std::int64_t points = count * view_points_;
+  if (!whole_.empty())
+    return to_float_counts(reinterpret_cast<const std::uint16_t*>(whole_.data()) + first * view_points_, points, counts,
+                           Memory::device, stream);
   to_counts<<<deposit_blocks(points), deposit_threads, 0, stream>>>(
       reinterpret_cast<const Sum*>(sums_.data()) + first * view_points_, points, counts);
   check_launch("count events");

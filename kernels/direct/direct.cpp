@@ -44,8 +44,15 @@ void require_inside_image(const Grid& grid, const DirectKernel& kernel) {
   const Vec3d edge = grid.voxel_mm.as<double>();
   const double across_mm = std::max(grid.size[0] * edge.x, grid.size[1] * edge.y);
   require_within("kernel.tof_sigma_mm", static_cast<double>(kernel.tof_sigma_mm) * fwhm_per_sigma, across_mm);
-  for (const RadialWidth& width : kernel.radial)
-    require_within("kernel.radial", static_cast<double>(width.fwhm_mm), across_mm);
+  if (kernel.table.empty())
+    for (const RadialWidth& width : kernel.radial)
+      require_within("kernel.radial", static_cast<double>(width.fwhm_mm), across_mm);
+  for (const std::vector<float>& row : kernel.table.rows)
+    if (const double mm = static_cast<double>(row.size() - 1) * static_cast<double>(kernel.table.offset_step_mm);
+        mm > across_mm)
+      throw std::invalid_argument(fmt::format(
+          "a radial table has values over {:g} mm, and the image is {:g} mm wide: leave out values of 0 at its ends",
+          mm, across_mm));
   require_within("kernel.axial_fwhm_mm", static_cast<double>(kernel.axial_fwhm_mm), grid.size[2] * edge.z);
 }
 
@@ -73,6 +80,8 @@ void require_resampled(const char* name, double fwhm_mm, double least_voxels, do
 
 void validate_two_stage(const Grid& grid, const ViewSet& set, const DirectSettings& settings) {
   const DirectKernel& kernel = settings.kernel;
+  if (!kernel.table.empty())
+    throw std::invalid_argument("two_stage resamples by Gaussians: for a radial table take operator one_stage");
   const double across_mm = static_cast<double>(std::min(grid.voxel_mm.x, grid.voxel_mm.y));
   for (const RadialWidth& width : kernel.radial)
     for (const RadialPart& part : kernel.parts)
@@ -100,6 +109,9 @@ void validate_two_stage(const Grid& grid, const ViewSet& set, const DirectSettin
 
 void validate_fft(const DirectSettings& settings) {
   require_image_lattice("fft", settings.lattice);
+  if (!settings.kernel.table.empty() && settings.fft_spectrum == FftSpectrum::analytic)
+    throw std::invalid_argument(
+        "the analytic spectrum is that of a Gaussian: for a radial table take fft_spectrum sampled");
   if (!settings.kernel.is_invariant() || !settings.kernel.is_symmetric())
     throw std::invalid_argument(
         "operator fft needs one kernel for all voxels: give kernel.radial one width and no shift, or take operator "

@@ -67,11 +67,39 @@ RadialProfile profile_at(const DirectKernel& kernel, double s_mm) {
 
 }  // namespace
 
+bool RadialTable::is_symmetric() const {
+  return std::ranges::all_of(
+      rows, [](const std::vector<float>& row) { return std::equal(row.begin(), row.end(), row.rbegin()); });
+}
+
+void validate(const RadialTable& table) {
+  const auto refuse = [](const std::string& what) { throw std::invalid_argument("a radial table " + what); };
+  if (!(table.offset_step_mm > 0 && std::isfinite(table.offset_step_mm)))
+    refuse(fmt::format("needs values a positive offset_step_mm apart, not {:g}", table.offset_step_mm));
+  if (table.rows.size() % 2 == 0)
+    refuse(fmt::format("has one row for all voxels, or an odd number with the axis in the middle, not {}",
+                       table.rows.size()));
+  if (table.rows.size() > 1 && !(table.radius_step_mm > 0 && std::isfinite(table.radius_step_mm)))
+    refuse(fmt::format("of several rows needs a positive radius_step_mm, not {:g}", table.radius_step_mm));
+  for (std::size_t r = 0; r < table.rows.size(); ++r) {
+    const std::vector<float>& row = table.rows[r];
+    if (row.size() % 2 == 0)
+      refuse(
+          fmt::format("has an odd number of values a row, with the voxel in the middle; row {} has {}", r, row.size()));
+    const auto wrong = std::ranges::find_if(row, [](float value) { return !(value >= 0 && std::isfinite(value)); });
+    if (wrong != row.end()) refuse(fmt::format("has values of at least 0; row {} has {:g}", r, *wrong));
+    if (std::ranges::all_of(row, [](float value) { return value == 0; }))
+      refuse(fmt::format("has something in each row; row {} is 0", r));
+  }
+}
+
 bool DirectKernel::is_symmetric() const {
+  if (!table.empty()) return table.is_symmetric();
   return std::ranges::all_of(parts, [](const RadialPart& part) { return part.shift == 0 || part.weight == 0; });
 }
 
 bool DirectKernel::is_invariant() const {
+  if (!table.empty()) return table.rows.size() == 1;
   return std::ranges::all_of(radial, [&](const RadialWidth& width) { return width.fwhm_mm == radial.front().fwhm_mm; });
 }
 
@@ -80,6 +108,7 @@ void validate(const DirectKernel& kernel) {
   require_kernel_number("axial_fwhm_mm", kernel.axial_fwhm_mm, kernel.axial_fwhm_mm > 0, "positive");
   require_kernel_number("cut_sigma", kernel.cut_sigma, kernel.cut_sigma >= 1 && kernel.cut_sigma <= 8, "in [1, 8]");
   require_kernel_number("radial_step_mm", kernel.radial_step_mm, kernel.radial_step_mm > 0, "positive");
+  if (!kernel.table.empty()) return validate(kernel.table);
   validate_radial(kernel.radial);
   validate_parts(kernel.parts);
 }
@@ -91,7 +120,11 @@ double radial_reach_mm(const RadialProfile& profile, double cuts) {
 }
 
 RadialProfiles::RadialProfiles(const DirectKernel& kernel, double radius_mm)
-    : steps_{static_cast<double>(kernel.radial_step_mm), 0} {
+    : steps_{static_cast<double>(kernel.radial_step_mm), 0}, table_(kernel.table) {
+  if (!table_.empty()) {
+    take_table(radius_mm);
+    return;
+  }
   if (!kernel.is_invariant())
     steps_.middle = static_cast<int>(std::ceil(radius_mm / steps_.step_mm));
   else if (!kernel.is_symmetric())
@@ -99,8 +132,37 @@ RadialProfiles::RadialProfiles(const DirectKernel& kernel, double radius_mm)
   for (int a = -steps_.middle; a <= steps_.middle; ++a) profiles_.push_back(profile_at(kernel, a * steps_.step_mm));
 }
 
+void RadialProfiles::take_table(double radius_mm) {
+  for (std::vector<float>& row : table_.rows) {
+    double sum = 0;
+    for (const float value : row) sum += static_cast<double>(value);
+    for (float& value : row)
+      value = static_cast<float>(static_cast<double>(value) / (sum * static_cast<double>(table_.offset_step_mm)));
+  }
+  if (table_.rows.size() == 1) return;
+  steps_ = {static_cast<double>(table_.radius_step_mm), static_cast<int>(table_.rows.size() / 2)};
+  const auto needed = static_cast<int>(std::ceil(radius_mm / steps_.step_mm));
+  if (steps_.middle < needed)
+    throw std::invalid_argument(fmt::format(
+        "the radial table has {} rows, {:g} mm apart, and an image that reaches {:.4g} mm from the axis needs {}",
+        table_.rows.size(), table_.radius_step_mm, radius_mm, 2 * needed + 1));
+}
+
+double RadialProfiles::density(int index, double offset_mm) const {
+  if (table_.empty()) return radial_density((*this)[index], offset_mm);
+  const std::vector<float>& row = table_.rows[static_cast<std::size_t>(index)];
+  const double at = offset_mm / static_cast<double>(table_.offset_step_mm) + static_cast<double>(row.size() / 2);
+  const double below = std::floor(at), share = at - below;
+  const auto value = [&](double k) {
+    return k >= 0 && k < static_cast<double>(row.size()) ? static_cast<double>(row[static_cast<std::size_t>(k)]) : 0.0;
+  };
+  return (1 - share) * value(below) + share * value(below + 1);
+}
+
 double RadialProfiles::reach_mm(double cuts) const {
   double reach = 0;
+  for (const std::vector<float>& row : table_.rows)
+    reach = std::max(reach, 2 * static_cast<double>(table_.offset_step_mm) * (static_cast<double>(row.size() / 2) + 1));
   for (const RadialProfile& profile : profiles_) reach = std::max(reach, radial_reach_mm(profile, cuts));
   return reach;
 }

@@ -27,14 +27,31 @@ struct RadialPart {
   friend bool operator==(const RadialPart&, const RadialPart&) = default;
 };
 
+/// A radial factor by its values at offsets of the histo-image's point from the voxel along s: value k of n at
+/// (k - (n - 1) / 2) offset_step_mm, linear between, 0 beyond. Rows are divided by their sums.
+struct RadialTable {
+  float offset_step_mm = 1;
+  float radius_step_mm = 0;  // between rows, of the voxel's radial coordinate
+  // One for all voxels; or an odd number, from negative coordinates to positive ones.
+  std::vector<std::vector<float>> rows;
+
+  bool empty() const { return rows.empty(); }
+  bool is_symmetric() const;
+  friend bool operator==(const RadialTable&, const RadialTable&) = default;
+};
+
+/// Throws std::invalid_argument, in one line, for an even number of rows or values, one that is negative or not finite,
+/// a row of zeros, and steps that are not positive.
+void validate(const RadialTable& table);
+
 struct DirectKernel {
   float tof_sigma_mm = 0;
   std::vector<RadialWidth> radial;       // ascending radii; linear between them, constant beyond
   std::vector<RadialPart> parts = {{}};  // one: symmetric
   float axial_fwhm_mm = 0;
   float cut_sigma = 4;       // kernels end there; they keep their unit sum
-  float radial_step_mm = 2;  // between identifiers
-
+  float radial_step_mm = 2;  // between identifiers; of a table its radius_step_mm
+  RadialTable table = {};    // the radial factor; empty: radial and parts are. Then these two stay as they are
   bool is_symmetric() const;
   bool is_invariant() const;
   friend bool operator==(const DirectKernel&, const DirectKernel&) = default;
@@ -79,20 +96,26 @@ struct RadialSteps {
 /// are alike share one profile.
 class RadialProfiles {
  public:
-  /// For voxels up to `radius_mm` from the axis.
+  /// For voxels up to `radius_mm` from the axis. Throws std::invalid_argument if a table has no row for some of them.
   RadialProfiles(const DirectKernel& kernel, double radius_mm);
 
-  int count() const { return static_cast<int>(profiles_.size()); }
+  int count() const { return static_cast<int>(table_.empty() ? profiles_.size() : table_.rows.size()); }
+  /// At an offset, of an area of 1: of Gaussians or of a table.
+  double density(int index, double offset_mm) const;
   /// The number of the profile of voxels with this radial coordinate.
   int index(double s_mm) const { return steps_.index(s_mm); }
   const RadialSteps& steps() const { return steps_; }
+  /// As Gaussians; there are none where the kernel has a table.
   const RadialProfile& operator[](int index) const { return profiles_[static_cast<std::size_t>(index)]; }
-  /// Of all profiles.
+  /// Of all profiles; for a table twice as far as it goes, whatever the cut, so that an ellipsoid cuts little of it.
   double reach_mm(double cuts) const;
 
  private:
+  void take_table(double radius_mm);
+
   RadialSteps steps_;
   std::vector<RadialProfile> profiles_;
+  RadialTable table_;  // each row's area is 1
 };
 
 }  // namespace tofstream

@@ -78,7 +78,7 @@ void KernelTables::set_values(const DirectLattice& lattice, const ViewFrame& fra
   for (int a = 0; a < profiles.count(); ++a) {
     double sum = 0;
     for (std::size_t r = 0; r < runs_.size(); ++r) {
-      const double radial = radial_density(profiles[a], across_mm[r]);
+      const double radial = profiles.density(a, across_mm[r]);
       const auto first = static_cast<std::size_t>(runs_[r].first);
       for (std::size_t i = first; i < first + static_cast<std::size_t>(runs_[r].count); ++i)
         sum += of_profile[i] = radial * along[i];

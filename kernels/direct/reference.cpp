@@ -48,7 +48,7 @@ bool DirectReference::holds(double t, double s, double z) const {
 void DirectReference::for_each_point(const ViewFrame& frame, const DirectLattice& lattice, Vec3d voxel_mm,
                                      const Visit& visit) const {
   const DirectKernel& kernel = settings().kernel;
-  const RadialProfile& radial = profiles()[profile_of(frame, voxel_mm)];
+  const int profile = profile_of(frame, voxel_mm);
   const double tof = static_cast<double>(kernel.tof_sigma_mm);
   const double axial = static_cast<double>(kernel.axial_fwhm_mm) / fwhm_per_sigma;
   const Vec3d at = lattice.coordinates(voxel_mm), reach = reach_in_points(lattice, frame, reach_mm_);
@@ -61,7 +61,7 @@ void DirectReference::for_each_point(const ViewFrame& frame, const DirectLattice
       const Vec3d base = lattice.position(i, j, 0) - voxel_mm;
       const double s = frame.s(base);
       if (std::abs(s) > reach_mm_.y) continue;
-      const double across = radial_density(radial, s);
+      const double across = profiles().density(profile, s);
       for (int k = first(at.z, reach.z); k <= last(at.z, reach.z); ++k) {
         const Vec3d from = base + static_cast<double>(k) * lattice.step(2);
         const double t = frame.t(from), z = frame.z(from);

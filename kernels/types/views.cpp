@@ -87,6 +87,7 @@ Views ViewBatch::view() const {
   view.index = pointer(index, viewed);
   view.weight = pointer(weight, viewed);
   view.counts = pointer(counts, count);
+  pointer(whole_counts, count);
   view.multiplicative = pointer(multiplicative, count);
   view.additive = pointer(additive, count);
   return view;

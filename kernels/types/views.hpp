@@ -98,10 +98,12 @@ struct ViewBatch {
   std::shared_ptr<const Quantity> quantity;  // as EventBatch has it
   Buffer<std::int32_t> index;
   Buffer<float> weight, counts, multiplicative, additive;
+  Buffer<std::uint16_t> whole_counts;  // in place of counts, half as large: float_counts.hpp makes these of them
 
   Memory memory() const { return index.memory(); }
-  /// Pointers for kernels; they hold as long as the batch. Throws std::logic_error when arrays disagree in size or
-  /// memory with the records, or records with the set.
+  bool has_counts() const { return !counts.empty() || !whole_counts.empty(); }
+  /// Pointers for kernels; they hold as long as the batch. Whole counts are not among them. Throws std::logic_error if
+  /// arrays disagree in size or memory with the records, or records with the set.
   Views view() const;
   /// A copy in the given memory, queued on the stream.
   ViewBatch to(Memory memory, Stream stream = nullptr) const;
@@ -128,6 +130,7 @@ void for_each_record_array_pair(BatchA& a, BatchB& b, Visit&& visit) {
 template <class BatchA, class BatchB, class Visit>
 void for_each_pixel_array_pair(BatchA& a, BatchB& b, Visit&& visit) {
   visit(a.counts, b.counts);
+  visit(a.whole_counts, b.whole_counts);
   visit(a.multiplicative, b.multiplicative);
   visit(a.additive, b.additive);
 }

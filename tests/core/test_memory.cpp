@@ -62,6 +62,18 @@ struct Fetcher {
 };
 TOFSTREAM_GADGET(Fetcher, "fetcher", "Copies images to the host");
 
+// Gives so much in all, and keeps what it takes where there is room.
+struct SizedStream {
+  static MemoryNeed memory() { return {.message_bytes = mib, .stream_bytes = 100 * mib}; }
+  void run(Emit<Picture>&, std::stop_token) {}
+};
+TOFSTREAM_GADGET(SizedStream, "sized_stream", "Gives 100 MiB in all");
+struct Keeper {
+  static MemoryNeed memory() { return {.room_bytes = 20 * mib, .room_on_device = true, .keeps_inputs = true}; }
+  void process(Picture) {}
+};
+TOFSTREAM_GADGET(Keeper, "keeper", "Keeps images");
+
 MemoryEstimate estimate_of(const std::string& yaml) {
   return estimate_memory(parse_pipeline(yaml, "pipe.yaml"));
 }
@@ -114,6 +126,38 @@ TEST_CASE("a copy on the host is counted for who takes from a device alone") {
       "  u: {use: sized_update, from: p}\n  first: {use: fetcher, from: u}\n  second: {use: fetcher, from: first}\n");
   CHECK(estimate.gadgets[3].host_bytes == 11 * mib);
   CHECK(estimate.gadgets[4].host_bytes == mib);
+}
+
+TEST_CASE("what is kept where there is room needs none, and where it will lie is said before") {
+  const MemoryEstimate estimate =
+      estimate_of("gadgets:\n  s: {use: sized_stream}\n  k: {use: keeper, from: s, edge: {messages: 1}}\n");
+  CHECK(estimate.gadgets[1].kept_bytes == 120 * mib);
+  CHECK(estimate.host.at_most == 2 * mib);
+  CHECK(memory_table(estimate, {500 * mib, {}}).find("and 120.0 MiB where there is room") != std::string::npos);
+  const auto said = [&](std::size_t host_mib, std::optional<std::size_t> device_mib) {
+    const MachineMemory machine{host_mib * mib, device_mib ? std::optional(*device_mib * mib) : std::nullopt};
+    const MemoryVerdict verdict = compare_memory(estimate, machine);
+    CHECK(verdict.errors.empty());
+    return verdict.warnings.empty() ? std::string() : verdict.warnings.front();
+  };
+  CHECK(said(500, std::nullopt).empty());
+  CHECK(said(500, 200).empty());
+  CHECK(said(500, 30) ==
+        "'k' (keeper) keeps 120.0 MiB: the GPU has room for 30.0 MiB, and the rest is copied there for each pass");
+  CHECK(said(51, std::nullopt) ==
+        "'k' (keeper) keeps 120.0 MiB: the host has room for 50.0 MiB, and 70.0 MiB go to disk");
+  CHECK(said(51, 30) ==
+        "'k' (keeper) keeps 120.0 MiB: the GPU has room for 30.0 MiB, and the rest is copied there for each pass; the "
+        "host has room for 50.0 MiB, and 40.0 MiB go to disk");
+
+  const MemoryEstimate two = estimate_of(
+      "gadgets:\n  s: {use: sized_stream}\n  k: {use: keeper, from: s, edge: {messages: 1}}\n"
+      "  next: {use: keeper, from: s, edge: {messages: 1}}\n");
+  CHECK(compare_memory(two, {500 * mib, 250 * mib}).warnings.empty());
+  const MemoryVerdict verdict = compare_memory(two, {500 * mib, 200 * mib});
+  REQUIRE(verdict.warnings.size() == 1);
+  CHECK(verdict.warnings.front() ==
+        "'next' (keeper) keeps 120.0 MiB: the GPU has room for 80.0 MiB, and the rest is copied there for each pass");
 }
 
 TEST_CASE("what cannot fit is an error, what may not a warning, each with what to lower") {

@@ -1,5 +1,7 @@
 // Several projectors that share each subset: the same sums as one projector's, bit for bit where they are
 // deterministic, and errors that name the rank.
+#include "gadgets/step/ranks.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -18,7 +20,6 @@
 #include "core/testing.hpp"
 #include "gadgets/additive.hpp"
 #include "gadgets/payloads.hpp"
-#include "gadgets/step/ranks.hpp"
 #include "gadgets/views.hpp"
 #include "kernels/memory/devices.hpp"
 #include "kernels/ring/simulate/random_pairs.hpp"
@@ -131,8 +132,8 @@ void check_ranks_give_the_same_bits(bool on_gpu, const std::vector<int>& numbers
   CHECK(nrms(one.back, project("deterministic: true", on_gpu).back) < 1e-6);
 }
 
-/// Six sides of a camera in two batches.
-std::shared_ptr<const ViewSubset> view_subset() {
+/// Six sides of a camera in two batches, their counts as floats or in 16 bits.
+std::shared_ptr<const ViewSubset> view_subset(bool has_whole_counts) {
   ViewSet set;
   set.size[0] = 16;
   set.size[1] = 8;
@@ -148,18 +149,23 @@ std::shared_ptr<const ViewSubset> view_subset() {
     batch.weigh(6);
     batch.counts = Buffer<float>(Memory::host, batch.count);
     for (std::int64_t i = 0; i < batch.count; ++i) batch.counts[i] = static_cast<float>(i % 5);
+    if (has_whole_counts) {
+      batch.whole_counts = Buffer<std::uint16_t>(Memory::host, batch.count);
+      for (std::int64_t i = 0; i < batch.count; ++i) batch.whole_counts[i] = static_cast<std::uint16_t>(i % 5);
+      batch.counts = {};
+    }
     subset.batches.push_back(std::make_shared<const ViewBatch>(std::move(batch)));
   }
   return std::make_shared<const ViewSubset>(std::move(subset));
 }
 
-Passed project_views(const std::string& parameters, bool on_gpu = false) {
-  RegisteredGadgetTest<Projected> projector(
-      "rotation_projector", fmt::format("{{backend: {}, {}}}", on_gpu ? "cuda" : "cpu", parameters));
+Passed project_views(const std::string& parameters, bool on_gpu = false, bool has_whole_counts = false) {
+  RegisteredGadgetTest<Projected> projector("rotation_projector",
+                                            fmt::format("{{backend: {}, {}}}", on_gpu ? "cuda" : "cpu", parameters));
   const Memory memory = on_gpu ? Memory::device : Memory::host;
   const auto estimate = std::make_shared<const Estimate>(Estimate{
       {.iteration = 0}, std::make_shared<const Image>(Image::filled(Grid::centred(16, 16, 8, {8, 8, 8}), 1, memory))});
-  projector.send(view_subset(), estimate, std::shared_ptr<const Additive<ViewBatch>>());
+  projector.send(view_subset(has_whole_counts), estimate, std::shared_ptr<const Additive<ViewBatch>>());
   const Projected& last = *projector.out.all().back();
   return {last.back_projection->voxels.to_vector(), last.tally, projector.context.recorded(), {}};
 }
@@ -173,6 +179,9 @@ void check_ranks_of_views_agree(bool on_gpu, int most) {
       const Passed several = project_views(fmt::format("ranks: {}, rank_parts: {}", ranks, parts), on_gpu);
       CHECK(nrms(several.back, one.back) < 1e-6);
       CHECK(several.tally.used == one.tally.used);
+      const Passed of_whole = project_views(fmt::format("ranks: {}, rank_parts: {}", ranks, parts), on_gpu, true);
+      CHECK(nrms(of_whole.back, one.back) < 1e-6);
+      CHECK(of_whole.tally.used == one.tally.used);
     }
   }
 }

@@ -2,6 +2,10 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
 
 #include "gadgets/io/nifti/nifti.hpp"
 #include "gadgets/ring/io/ring_scanner_yaml.hpp"
@@ -117,7 +121,7 @@ TEST_CASE("the sensitivity is the same by views that lie along their lines, also
 TEST_CASE("each event is deposited or rejected for a reason, and the views carry their scan time and resolution") {
   SmallScanner with;
   EventBatch events = with.events();
-  for (const char* deposit : {"nearest", "linear"}) {
+  for (const char* deposit : {"nearest", "linear", "nearest, spread: tof_bin", "linear, spread: tof_bin"}) {
     CAPTURE(deposit);
     RegisteredGadgetTest<ViewBatch> test(
         "histo_deposit",
@@ -138,8 +142,9 @@ TEST_CASE("each event is deposited or rejected for a reason, and the views carry
     CHECK(rejected > 0);
     CHECK(counts + rejected == events.event_count());
     CHECK(sum == doctest::Approx(static_cast<double>(counts)).epsilon(1e-6));
-    // 300 ps, and bins of 75 ps.
-    const double sigma = 0.5 * speed_of_light_mm_ps * std::hypot(300 / fwhm_per_sigma, 75 / std::sqrt(12.0));
+    // 300 ps, and bins of 75 ps, twice where events are spread over them.
+    const double bins = std::string_view(deposit).ends_with("tof_bin") ? 2 : 1;
+    const double sigma = 0.5 * speed_of_light_mm_ps * std::hypot(300 / fwhm_per_sigma, 75 * std::sqrt(bins / 12));
     CHECK(static_cast<double>(test.out[0].set->histo.tof_sigma_mm) == doctest::Approx(sigma).epsilon(1e-4));
   }
 }
@@ -227,6 +232,49 @@ TEST_CASE("histo_writer writes a volume of counts for each view") {
   CHECK(bytes > header + voxels);  // and the comment
   const auto comment = read_nifti_comment(folder.path() / "histo.nii");
   CHECK(comment.find("\"lattice\":\"view\"") != std::string::npos);
+}
+
+TEST_CASE("histo_writer writes counts of 16 bits as it writes floats") {
+  SmallScanner with;
+  const EventBatch events = with.events();
+  const TemporaryFolder folder;
+  const auto written = [&](const char* counts) {
+    RegisteredGadgetTest<ViewBatch> deposit(
+        "histo_deposit", fmt::format("{{image: {}, views: [12, 1], acceptance_deg: 3, deposit: nearest, counts: {}}}",
+                                     image_words, counts));
+    deposit.send(EventBatch(events));
+    deposit.finish();
+    CHECK(deposit.out[0].counts.empty() == (std::string_view(counts) == "uint16"));
+    RegisteredGadgetTest<void> writer("histo_writer", fmt::format("{{file: {}.nii}}", counts), folder.path());
+    for (std::size_t v = 0; v < deposit.out.size(); ++v) writer.send(ViewBatch(deposit.out[v]));
+    writer.finish();
+    std::ifstream file(folder.path() / fmt::format("{}.nii", counts), std::ios::binary);
+    return std::string{std::istreambuf_iterator<char>(file), {}};
+  };
+  const std::string floats = written("float");
+  CHECK(written("uint16") == floats);
+}
+
+TEST_CASE("DIRECT: counts of 16 bits give the image of floats, bit for bit, and events over their bins its activity") {
+  const TemporaryFolder folder;
+  DirectPipeline with{.ring = small_ring(folder.path()), .phantom = water(folder.path(), false)};
+  with.mu_map = mu_map_of(with.phantom, folder.path());
+  with.events = 200'000;
+  with.subsets = "subsets: 12, iterations: 2";
+  const auto image_of = [&](const std::string& deposit) {
+    with.deposit = deposit;
+    const RunReport report = run_pipeline(with.direct(), folder.path());
+    REQUIRE_MESSAGE(report.exit_code == 0, (report.errors.empty() ? "the books" : report.errors.front().text()));
+    CHECK(report.books.balanced());
+    return last_image();
+  };
+  const auto floats = image_of(", deposit: nearest")->image->voxels.to_vector();
+  CHECK(image_of(", deposit: nearest, counts: uint16")->image->voxels.to_vector() == floats);
+  CHECK(mean_of_water(*image_of(", spread: tof_bin")->image) == doctest::Approx(water_Bq_mL).epsilon(0.03));
+  with.deposit = ", counts: uint16";
+  const RunReport shares = run_pipeline(with.direct(), folder.path());
+  REQUIRE(!shares.errors.empty());
+  CHECK(shares.errors.front().text().find("take deposit nearest without spread") != std::string::npos);
 }
 
 }  // namespace tofstream

@@ -175,6 +175,25 @@ TEST_CASE("DIRECT: scattered water comes out with its activity if scatter is est
   CHECK(mean_of(given.direct(), CorrectionState::made) == doctest::Approx(water_Bq_mL).epsilon(0.025));
 }
 
+TEST_CASE("DIRECT: the tails of scatter see counts of 16 bits as they see floats") {
+  const TemporaryFolder folder;
+  DirectPipeline with = scattered_water(folder);
+  with.events = 100'000;
+  with.subsets = "subsets: 6, iterations: 2";
+  const auto factor_of = [&](const std::string& counts) {
+    with.deposit = ", deposit: nearest, most_lines: 50000" + counts;
+    std::string pipeline = with_direct_scatter(with, ", at_iterations: [2], most_lines: 50000");
+    const std::string point = "point_mm: 20";
+    pipeline.replace(pipeline.find(point), point.size(), "point_mm: 50");
+    const RunReport report = run_pipeline(pipeline, folder.path());
+    REQUIRE_MESSAGE(report.exit_code == 0, (report.errors.empty() ? "the books" : report.errors.front().text()));
+    const auto scatter = std::ranges::find(report.gadgets, "scatter", &GadgetReport::name);
+    CHECK(std::get<double>(scatter->figures.at("tail_counts")) > 100);
+    return std::get<std::vector<double>>(scatter->figures.at("tail_factor"));
+  };
+  CHECK(factor_of(", counts: uint16") == factor_of(""));
+}
+
 TEST_CASE("live_histo has the scatter of a file in every image, and the offline one's bits in the last") {
   RingWithScatter with;
   const auto image_of = [&](const std::string& histo, const std::string& views) {

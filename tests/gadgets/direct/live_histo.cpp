@@ -110,8 +110,12 @@ TEST_CASE("live histo-images: groups take turns, those with new events first, an
   CHECK(order.next() == 2);
   order.note(2);
   CHECK(order.next() == 0);  // nothing is new, and no event is in group 1
+  CHECK(order.next_round(0) == 2);
   order.note(0);
+  CHECK(order.next_round(0) == 3);
   order.grow({5, 0, 1, 0, 2, 0});
+  CHECK(order.next_round(0) == 3);
+  CHECK(order.next_round(1) == 1);
   CHECK(order.next_new() == 1);
   CHECK(order.new_events_of(1) == 2);
   order.note(1);
@@ -141,6 +145,28 @@ TEST_CASE("live histo-images: a recording that follows the order gives the image
       CHECK(read_update_log(runs.folder / "again").updates == log.updates);
     }
   }
+}
+
+TEST_CASE("live histo-images: decay of ramla_update counts the updates with a group since its last events") {
+  const LiveHistoRuns runs;
+  const auto by = [](const char* decay) {
+    return std::string("use: ramla_update, start_value: 5000, relaxation: 0.8, decay: ") + decay;
+  };
+  const std::vector<float> seen = runs.image(live_histo, "first", "pieces: 1", by("0"));
+  CHECK(runs.image(runs.follow("first"), "again", "pieces: 1", by("0")) == seen);
+  const RunReport decays = runs.run(runs.follow("first"), "decays", "pieces: 1", by("5"));
+  REQUIRE(decays.exit_code == 0);
+  CHECK(last_image()->image->voxels.to_vector() != seen);
+  // The last update is the second one with its group, since no events have come to it.
+  const auto estimate = std::ranges::find(decays.gadgets, "estimate", &GadgetReport::name);
+  CHECK(std::get<double>(estimate->figures.at("relaxation")) == doctest::Approx(0.8 / (1 + 5)));
+}
+
+TEST_CASE("live histo-images: counts of 16 bits give the image of floats, bit for bit, while they grow") {
+  const LiveHistoRuns runs;
+  const std::string nearest = ", deposit: nearest";
+  const std::vector<float> floats = runs.image(live_histo + nearest, "first", slowly);
+  CHECK(runs.image(runs.follow("first") + nearest + ", counts: uint16", "again", slowly) == floats);
 }
 
 TEST_CASE("live histo-images: `final: offline` gives the image of histo_deposit, with its randoms, bit for bit") {
