@@ -1,7 +1,9 @@
 // The images of a dynamic scan, kept until the last of them is there: a file of all frames.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <span>
 #include <vector>
 
 #include "gadgets/io/nifti/frame_times.hpp"
@@ -13,6 +15,13 @@ namespace tofstream {
 class FrameSeries {
  public:
   bool is_empty() const { return times_.start_s.empty(); }
+  const Grid& grid() const { return grid_; }
+  const FrameTimes& times() const { return times_; }
+  /// Voxels of one of the frames, from 0.
+  std::span<const float> voxels(std::size_t frame) const {
+    const auto count = static_cast<std::size_t>(grid_.voxels());
+    return std::span(voxels_).subspan(frame * count, count);
+  }
 
   /// One more frame's image. Throws std::bad_alloc where memory has no room for it.
   void add(const Estimate& estimate) {
