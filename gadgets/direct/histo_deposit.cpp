@@ -27,6 +27,7 @@ struct HistoDepositGadget {
     HistoScatterParams scatter;
     std::int64_t most_lines = 50'000'000;
     BackendChoice backend = BackendChoice::automatic;
+    double device_reserve_gib = 4;
   };
   static constexpr auto params = describe(
       param<&Params::image>("image", histo_image_words),
@@ -38,7 +39,8 @@ struct HistoDepositGadget {
       param<&Params::randoms>("randoms", "Random coincidences, which histo-images then hold beside the counts"),
       param<&Params::scatter>("scatter", histo_scatter_words),
       param<&Params::most_lines>("most_lines", range(1000, 2147483648.0), histo_most_lines_words),
-      param<&Params::backend>("backend", "Where events are deposited; the sensitivity is computed on the CPU"));
+      param<&Params::backend>("backend", "Where events are deposited; the sensitivity is computed on the CPU"),
+      param<&Params::device_reserve_gib>("device_reserve_gib", at_least(0), unit("GiB"), histo_reserve_words));
   static constexpr bool own_thread = true;  // emits all views from flush
   static constexpr bool harmless = true;
   static MemoryNeed memory(const Params& p) { return histo_memory(histo_settings(p), 1); }

@@ -41,10 +41,12 @@ MemoryNeed histo_memory(const HistoSettings& settings, std::size_t views_a_messa
   const bool is_whole = settings.counts == HistoCounts::whole;
   const std::size_t saved = is_whole ? image / 2 : 0, saved_there = is_whole ? image + image / 2 : 0;
   return {.host_bytes = memory_product(views, memory_product(held, image) - saved),
-          .device_bytes =
-              wants_cuda(settings.backend) ? memory_product(views, memory_product(on_device, image) - saved_there) : 0,
           .message_bytes = memory_product(views_a_message, memory_product(arrays, image) - saved),
+          .stream_bytes = lives_there ? 0 : memory_product(views, memory_product(arrays, image) - saved),
           .gives_on_device = lives_there && wants_cuda(settings.backend),
+          .room_bytes =
+              wants_cuda(settings.backend) ? memory_product(views, memory_product(on_device, image) - saved_there) : 0,
+          .room_on_device = wants_cuda(settings.backend),
           .lower = "views",
           .note = "where the image is not square, its views on `lattice: view` are as wide as its longer side"};
 }
@@ -101,16 +103,33 @@ void HistoFilling::begin(const Scanner& scanner, Context& context) {
   make_sensitivity(scanner, context);
   lay_down_scatter(scanner, context);
   events_.assign(set_.places.size(), 0);
-  if (backend_ == Backend::cuda) {
-    on_device_.emplace(grid, p_.views, p_.lattice, p_.deposit, p_.spread, p_.counts);
-  } else {
-    on_host_.emplace(grid, p_.views, p_.lattice, p_.deposit, p_.spread);
-    if (p_.counts == HistoCounts::whole)
-      whole_counts_ = Buffer<std::uint16_t>::zeros(Memory::host, on_host_->points());
-    else
-      counts_ = Buffer<float>::zeros(Memory::host, on_host_->points());
-  }
+  begin_deposit(context);
   context.report("backend", std::string(on_device_ ? "cuda" : "cpu"));
+}
+
+bool HistoFilling::device_has_room(std::size_t bytes) const {
+  return free_device_bytes() > memory_sum(p_.device_reserve, bytes);
+}
+
+void HistoFilling::begin_deposit(Context& context) {
+  const auto points = static_cast<std::size_t>(terms_.size());
+  const std::size_t bytes_of_sum = p_.counts == HistoCounts::whole ? 2 : 8;
+  if (backend_ == Backend::cuda && device_has_room(points * bytes_of_sum)) {
+    try {
+      on_device_.emplace(*grid_, p_.views, p_.lattice, p_.deposit, p_.spread, p_.counts);
+      return;
+    } catch (const OutOfMemory&) {  // less is free than was estimated
+    }
+  }
+  if (backend_ == Backend::cuda)
+    context.log().info(
+        "the GPU has no room for the histo-images of all views: events are deposited on the host, and views copied to "
+        "the GPU for each pass (device_reserve_gib says how much stays free)");
+  on_host_.emplace(*grid_, p_.views, p_.lattice, p_.deposit, p_.spread);
+  if (p_.counts == HistoCounts::whole)
+    whole_counts_ = Buffer<std::uint16_t>::zeros(Memory::host, on_host_->points());
+  else
+    counts_ = Buffer<float>::zeros(Memory::host, on_host_->points());
 }
 
 void HistoFilling::make_sensitivity(const Scanner& scanner, Context& context) {
@@ -230,7 +249,7 @@ ViewBatch HistoFilling::views(std::span<const int> numbers, std::shared_ptr<cons
     Buffer<T> part(memory, batch.count);
     for (std::size_t v = 0; v < numbers.size(); ++v)
       detail::copy(part.data() + static_cast<std::int64_t>(v) * pixels, memory, all.data() + numbers[v] * pixels,
-                   memory, static_cast<std::size_t>(pixels) * sizeof(T), nullptr);
+                   all.memory(), static_cast<std::size_t>(pixels) * sizeof(T), nullptr);
     return part;
   };
   if (!on_device_) {
@@ -243,9 +262,9 @@ ViewBatch HistoFilling::views(std::span<const int> numbers, std::shared_ptr<cons
     add_scatter(batch);
     return batch;
   }
-  if (device_terms_.empty()) device_terms_ = terms_.to(Memory::device);
-  if (device_additive_.size() != additive_.size()) device_additive_ = additive_.to(Memory::device);
-  if (device_scatter_.empty() && !scatter_.empty()) device_scatter_ = scatter_.to(Memory::device);
+  bring_to_device(device_terms_, terms_);
+  bring_to_device(device_additive_, additive_);
+  bring_to_device(device_scatter_, scatter_);
   batch.index = batch.index.to(memory);
   batch.weight = batch.weight.to(memory);
   if (p_.counts == HistoCounts::whole)
@@ -259,16 +278,26 @@ ViewBatch HistoFilling::views(std::span<const int> numbers, std::shared_ptr<cons
     else
       on_device_->copy_counts(numbers[v], 1, batch.counts.data() + at);
   }
-  batch.multiplicative = part(device_terms_);
-  if (!device_additive_.empty()) batch.additive = part(device_additive_);
+  batch.multiplicative = part(device_terms_.empty() ? terms_ : device_terms_);
+  if (!additive_.empty()) batch.additive = part(device_additive_.empty() ? additive_ : device_additive_);
   add_scatter(batch);
   synchronize(nullptr);
   return batch;
 }
 
+void HistoFilling::bring_to_device(Buffer<float>& there, const Buffer<float>& all) {
+  if (all.empty() || !there.empty() || !device_has_room(all.bytes())) return;
+  try {
+    there = all.to(Memory::device);
+  } catch (const OutOfMemory&) {  // less is free than was estimated: it comes from the host
+    there = {};
+  }
+}
+
 void HistoFilling::add_scatter(ViewBatch& batch) {
   if (scatter_.empty()) return;
-  const float* const all = on_device_ ? device_scatter_.data() : scatter_.data();
+  const bool comes_from_host = on_device_ && device_scatter_.empty();
+  const Buffer<float>& all = on_device_ && !comes_from_host ? device_scatter_ : scatter_;
   const std::int64_t pixels = batch.set->pixels();
   Buffer<float> sum(memory(), batch.count);
   for (std::size_t v = 0; v < batch.records.size(); ++v) {
@@ -276,8 +305,15 @@ void HistoFilling::add_scatter(ViewBatch& batch) {
     const double duration_s = batch.set->places[static_cast<std::size_t>(record.view)].duration_s;
     const double seconds = (duration_s > 0 ? duration_s : 1) * record.exposure;
     const auto at = static_cast<std::int64_t>(v) * pixels;
-    add_expected(batch.additive.empty() ? nullptr : batch.additive.data() + at, seconds, all + record.view * pixels,
-                 nullptr, pixels, sum.data() + at, memory());
+    const float* of_view = all.data() + record.view * pixels;
+    Buffer<float> there;
+    if (comes_from_host) {
+      there = Buffer<float>(Memory::device, pixels);
+      detail::copy(there.data(), Memory::device, of_view, Memory::host, there.bytes(), nullptr);
+      of_view = there.data();
+    }
+    add_expected(batch.additive.empty() ? nullptr : batch.additive.data() + at, seconds, of_view, nullptr, pixels,
+                 sum.data() + at, memory());
   }
   batch.additive = std::move(sum);
 }

@@ -15,6 +15,7 @@
 #include "gadgets/direct/histo_randoms.hpp"
 #include "gadgets/direct/histo_scatter.hpp"
 #include "gadgets/parameters.hpp"
+#include "gadgets/subset/store_params.hpp"
 #include "gadgets/views.hpp"
 #include "kernels/direct/deposit.hpp"
 #include "kernels/types/image.hpp"
@@ -52,6 +53,9 @@ inline constexpr auto* histo_counts_words =
     "uint16: counts take half the memory; with deposit: nearest alone, and a point with more than 65535 ends the run";
 inline constexpr auto* histo_mu_map_words =
     "NIfTI of attenuation (1/cm) on any grid: attenuates the histo-images' sensitivity; none: no attenuation";
+inline constexpr auto* histo_reserve_words =
+    "GPU memory to leave free besides eight images. Where there is less room, events are deposited on the host, and "
+    "their views copied for each pass";
 inline constexpr auto* histo_scatter_words =
     "Scattered coincidences, of an estimate in a file; direct_scatter estimates them from the image instead";
 inline constexpr auto* histo_most_lines_words =
@@ -69,6 +73,7 @@ struct HistoSettings {
   HistoScatterParams scatter;
   std::int64_t most_lines = 0;
   BackendChoice backend = BackendChoice::automatic;
+  std::size_t device_reserve = 0;  // bytes of GPU memory to leave free
 };
 
 /// From a gadget's parameters of these names.
@@ -84,7 +89,8 @@ HistoSettings histo_settings(const Params& p) {
           .randoms = p.randoms,
           .scatter = p.scatter,
           .most_lines = p.most_lines,
-          .backend = p.backend};
+          .backend = p.backend,
+          .device_reserve = device_reserve(p)};
 }
 
 /// What a gadget needs that holds all views' arrays, and gives messages of `views_a_message` views. `lives_there`:
@@ -117,7 +123,8 @@ class HistoFilling {
   /// What the views are, for places of this time; a `duration_s` of 0 leaves it to the views' exposure.
   std::shared_ptr<const ViewSet> view_set(double start_s, double duration_s) const;
   /// These views in one batch as they stand, weighted, in the memory of the backend; without events in their records.
-  /// `set`: of view_set(). Complete on return.
+  /// `set`: of view_set(). Complete on return. Where the GPU has no room for what they hold besides counts, this comes
+  /// from the host for each call.
   ViewBatch views(std::span<const int> numbers, std::shared_ptr<const ViewSet> set, double exposure);
   /// All views without their counts, each for 1 s of scan time: whence the sensitivity of the whole comes. On the host.
   ViewBatch all_without_counts(std::shared_ptr<const ViewSet> set) const;
@@ -131,6 +138,9 @@ class HistoFilling {
   void make_sensitivity(const Scanner& scanner, Context& context);
   void lay_down_scatter(const Scanner& scanner, Context& context);
   HistoPlace place() const { return {*grid_, p_.views, p_.lattice, p_.most_lines}; }
+  void begin_deposit(Context& context);
+  bool device_has_room(std::size_t bytes) const;
+  void bring_to_device(Buffer<float>& there, const Buffer<float>& all);
   void add_scatter(ViewBatch& batch);
   void require_depositable(const EventBatch& batch);
   void note_time(const EventBatch& batch);
@@ -147,10 +157,10 @@ class HistoFilling {
   ViewSet set_;
   std::optional<HistoDeposit> on_host_;
   std::optional<HistoDepositCuda> on_device_;
-  Buffer<float> counts_, terms_, additive_;  // of all views, on the host
-  Buffer<std::uint16_t> whole_counts_;       // likewise, in place of counts_
-  Buffer<float> scatter_;                    // likewise, for 1 s of exposure
-  Buffer<float> device_terms_, device_additive_, device_scatter_;
+  Buffer<float> counts_, terms_, additive_;                        // of all views, on the host
+  Buffer<std::uint16_t> whole_counts_;                             // likewise, in place of counts_
+  Buffer<float> scatter_;                                          // likewise, for 1 s of exposure
+  Buffer<float> device_terms_, device_additive_, device_scatter_;  // where the GPU has room for them
   std::vector<std::uint64_t> events_;
   DepositTally tally_;
   float tof_sigma_mm_ = 0;

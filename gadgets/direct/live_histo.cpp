@@ -53,6 +53,7 @@ struct LiveHisto {
     std::filesystem::path follow;
     std::filesystem::path resume_from;
     BackendChoice backend = BackendChoice::automatic;
+    double device_reserve_gib = 4;
   };
   static constexpr auto params = describe(
       param<&Params::image>("image", histo_image_words),
@@ -80,7 +81,8 @@ struct LiveHisto {
       param<&Params::order>("order", in_run_folder, order_words),
       param<&Params::follow>("follow", reads_file, follow_words),
       param<&Params::resume_from>("resume_from", resume_words),
-      param<&Params::backend>("backend", "Where events are deposited; the sensitivity is computed on the CPU"));
+      param<&Params::backend>("backend", "Where events are deposited; the sensitivity is computed on the CPU"),
+      param<&Params::device_reserve_gib>("device_reserve_gib", at_least(0), unit("GiB"), histo_reserve_words));
   static constexpr bool own_thread = true;
   static constexpr bool harmless = true;
   static MemoryNeed memory(const Params& p) {

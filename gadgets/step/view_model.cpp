@@ -14,6 +14,7 @@
 #include "gadgets/step/step-inl.hpp"
 #include "kernels/grid/choose_grid.hpp"
 #include "kernels/types/float_counts.hpp"
+#include "kernels/types/parts.hpp"
 
 namespace tofstream {
 
@@ -198,6 +199,18 @@ class ViewModel final : public SystemModel<ViewBatch> {
 
   enum class Weights { own, one };
 
+  // Views that are copied to the projector's memory at a time, since all of them need not have room there.
+  static std::vector<Range> parts_of(const ViewBatch& batch) {
+    constexpr std::int64_t most_bytes = std::int64_t{256} << 20;
+    const std::int64_t views = range_size(batch);
+    const std::int64_t a_view = static_cast<std::int64_t>(batch.bytes()) / std::max<std::int64_t>(views, 1);
+    const std::int64_t at_a_time = std::max<std::int64_t>(1, most_bytes / std::max<std::int64_t>(a_view, 1));
+    std::vector<Range> parts;
+    for (std::int64_t first = 0; first < views; first += at_a_time)
+      parts.push_back({first, std::min(at_a_time, views - first)});
+    return parts;
+  }
+
   Image added_up(const std::vector<std::shared_ptr<const ViewBatch>>& batches, Weights weights) {
     const Memory memory = memory_of(settings_.backend);
     Image sum = Image::zeros(projector_->grid(), memory);
@@ -209,8 +222,10 @@ class ViewModel final : public SystemModel<ViewBatch> {
     for (const auto& batch : batches) {
       if (on_host(batch->memory()) == on_host(memory)) {
         add(*batch);
-      } else {
-        const ViewBatch there = batch->to(memory);
+        continue;
+      }
+      for (const Range part : parts_of(*batch)) {
+        const ViewBatch there = range_of(*batch, part, memory);
         add(there);
         synchronize(nullptr);
       }
