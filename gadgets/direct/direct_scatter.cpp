@@ -125,7 +125,9 @@ struct DirectScatterGadget {
   }
 
   DirectScatterGadget(const Params& p, Context& context)
-      : p_(p), path_(context.output_file(nifti_name(p.file))), renewals_(p.at_iterations), mu_(read_mu_map(p.mu_map)) {}
+      : p_(p), path_(context.output_file(nifti_name(p.file))), renewals_(p.at_iterations), mu_(read_mu_map(p.mu_map)) {
+    require_per_cm(p.mu_map, mu_);
+  }
 
   void process(DirectScatterInputs inputs, Emit<Additive<ViewBatch>>& emit, Context& context) {
     const ViewSubset& subset = *inputs.views;

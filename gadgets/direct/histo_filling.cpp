@@ -59,6 +59,7 @@ HistoFilling::HistoFilling(HistoSettings settings, Context& context)
     throw std::invalid_argument("image: histo-images are for images of voxels, not of blobs");
   if (p_.mu_map.empty()) return;
   mu_ = read_mu_map(p_.mu_map);
+  require_per_cm(p_.mu_map, *mu_);
   const std::string warning = other_mu_energy(p_.mu_map.string(), mu_map_energy_keV(p_.mu_map), annihilation_keV);
   if (!warning.empty()) context.log().warning(warning);
 }

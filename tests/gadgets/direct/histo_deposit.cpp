@@ -4,9 +4,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <string>
 #include <string_view>
 
+#include "gadgets/additive.hpp"
 #include "gadgets/io/nifti/nifti.hpp"
 #include "gadgets/ring/io/ring_scanner_yaml.hpp"
 #include "gadgets/step/projector_kinds.hpp"
@@ -176,6 +178,20 @@ TEST_CASE("histo_deposit refuses in one line what it cannot lay down") {
                     doctest::Contains("lower acceptance_deg, or take fewer views"));
   CHECK_THROWS_WITH(send(", views: [4096, 2]", EventBatch(events)), doctest::Contains("views.tilts"));
   CHECK_THROWS_WITH(send(", acceptance_deg: 90", EventBatch(events)), doctest::Contains("acceptance_deg"));
+}
+
+TEST_CASE("DIRECT's gadgets refuse a mu_map in another unit than 1/cm") {
+  const TemporaryFolder folder;
+  const auto file = (folder / "mu.nii").string();
+  for (const auto& [value, words] :
+       std::map<float, const char*>{{0.0096f, "is it in 1/mm?"}, {1000.0f, "Hounsfield"}}) {
+    write_nifti(file, Image::filled(grid, value));
+    const std::string direct = fmt::format("{{image: {}, mu_map: {}}}", image_words, file);
+    CHECK_THROWS_WITH(RegisteredGadgetTest<ViewBatch>("histo_deposit", direct), doctest::Contains(words));
+    CHECK_THROWS_WITH(RegisteredGadgetTest<ViewSubset>("live_histo", direct), doctest::Contains(words));
+    CHECK_THROWS_WITH(RegisteredGadgetTest<Additive<ViewBatch>>("direct_scatter", fmt::format("{{mu_map: {}}}", file)),
+                      doctest::Contains(words));
+  }
 }
 
 TEST_CASE("direct_projector refuses histo-images of another image, kernel or lattice than it can project") {
