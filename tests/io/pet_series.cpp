@@ -168,10 +168,10 @@ TEST_CASE("a PET series says what its values are, when they were and whose they 
       {"Radiopharmaceutical", "FDG"}, {"Radionuclide", "^18^Fluorine"}, {"RadionuclideTotalDose", "350000000"},
       {"RadionuclideHalfLife", "6584.04"}, {"RadiopharmaceuticalStartDateTime", "20260228231000"},
       {"Hottest", "-11.5000 7.5000 -94.0000 1e+07"}};
-  for (const auto& [keyword, value] : expected) {
-    CAPTURE(keyword);
-    REQUIRE(all.contains(keyword));
-    CHECK(all.at(keyword) == value);
+  for (const auto& attribute : expected) {
+    CAPTURE(attribute.first);
+    REQUIRE(all.contains(attribute.first));
+    CHECK(all.at(attribute.first) == attribute.second);
   }
   CHECK_FALSE(all.contains("ImageComments"));
   CHECK_FALSE(all.contains("NumberOfTimeSlices"));
