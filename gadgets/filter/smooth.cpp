@@ -7,9 +7,8 @@
 #include <string>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "core/gadget.hpp"
+#include "gadgets/io/filter_words.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/write/estimate_writer.hpp"
 #include "kernels/filter/gaussian_psf.hpp"
@@ -36,7 +35,7 @@ struct Smooth {
             .note = "lies where its input does; on a GPU one image more"};
   }
 
-  explicit Smooth(const Params& p) : p_(p), words_(is_on(p) ? in_words(p.post_filter_mm) : "") {}
+  explicit Smooth(const Params& p) : p_(p), words_(is_on(p) ? smoothing_words(p.post_filter_mm) : "") {}
 
   void process(std::shared_ptr<const Estimate> estimate, Emit<Estimate>& emit, Context& context) {
     last_ = std::move(estimate);
@@ -50,11 +49,6 @@ struct Smooth {
 
  private:
   static bool is_on(const Params& p) { return p.post_filter_mm != std::array<float, 3>{}; }
-
-  static std::string in_words(const std::array<float, 3>& fwhm) {
-    if (fwhm[0] == fwhm[1] && fwhm[1] == fwhm[2]) return fmt::format("smoothed by {:.4g} mm FWHM", fwhm[0]);
-    return fmt::format("smoothed by {:.4g} x {:.4g} x {:.4g} mm FWHM", fwhm[0], fwhm[1], fwhm[2]);
-  }
 
   void pass_on(Emit<Estimate>& emit, Context& context) {
     if (is_on(p_)) {

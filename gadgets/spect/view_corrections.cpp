@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "core/gadget.hpp"
+#include "gadgets/io/decay_words.hpp"
 #include "gadgets/spect/scatter_estimate.hpp"
 #include "gadgets/subset/view_intake.hpp"
 #include "gadgets/views.hpp"
@@ -157,7 +158,7 @@ struct ViewCorrections {
     if (p_.uniform && after[Correction::normalisation].state != CorrectionState::made)
       made(Correction::normalisation, "by the camera (uniform: true)");
     if (windows_ || file_) made(Correction::scatter, scatter_words());
-    if (half_life_s_ > 0) made(Correction::decay, fmt::format("half-life {:g} s", half_life_s_));
+    if (half_life_s_ > 0) made(Correction::decay, decay_words({half_life_s_, p_.decay.reference_time_s}));
     if (p_.dead_time.tau_s > 0) made(Correction::dead_time, fmt::format("{:g} s", p_.dead_time.tau_s));
     return quantity_ = std::make_shared<const Quantity>(std::move(after));
   }

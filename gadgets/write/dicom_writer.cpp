@@ -17,6 +17,7 @@
 #include "gadgets/io/dicom/pet_series.hpp"
 #include "gadgets/write/estimate_writer.hpp"
 #include "gadgets/write/frame_series.hpp"
+#include "gadgets/write/reconstruction_method.hpp"
 #include "gadgets/write/scan_time.hpp"
 
 namespace tofstream {
@@ -69,6 +70,7 @@ struct DicomWriter {
 
   void process(std::shared_ptr<const Estimate> estimate, Context& context) {
     require_voxels(*estimate);
+    if (method_.empty()) method_ = reconstruction_method(context);
     if (!std::exchange(last_, estimate)) require_free_folder(context);
     if (is_due(*estimate, p_.every, p_.at_iterations))
       write(numbered(p_.folder, estimate->step, p_.every), one_image(0), context);
@@ -101,7 +103,8 @@ struct DicomWriter {
     series.series_number = p_.series_number;
     series.scan_start = p_.scan_start;
     if (!last_) return series;
-    series.reconstruction = "tofstream, " + step_words(last_->step);
+    series.reconstruction =
+        fmt::format("tofstream, {}{}", method_.empty() ? "" : method_ + ", ", step_words(last_->step));
     if (!last_->filtered.empty()) series.comment = fmt::format("The image was {}.", last_->filtered);
     series.quantity = last_->quantity.get();
     return series;
@@ -143,11 +146,12 @@ struct DicomWriter {
   const Params p_;
   std::shared_ptr<const Estimate> last_;
   FrameSeries frames_;
+  std::string method_;  // of reconstruction; empty: not known
   bool is_said_ = false;
 };
 
 TOFSTREAM_GADGET(DicomWriter, "dicom_writer",
-                 "Writes the image as a DICOM PET series, a file a slice; frames as time slices");
+                 "Writes the image of a PET scan as a DICOM series, a file a slice; frames as time slices");
 
 }  // namespace
 }  // namespace tofstream

@@ -1,13 +1,11 @@
-// The images of a dynamic scan, kept until the last of them is there: a file of all frames.
+// The images of a dynamic scan, kept until the last of them is there.
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
 #include <span>
 #include <vector>
 
 #include "gadgets/io/nifti/frame_times.hpp"
-#include "gadgets/io/nifti/nifti.hpp"
 #include "gadgets/payloads.hpp"
 
 namespace tofstream {
@@ -17,6 +15,8 @@ class FrameSeries {
   bool is_empty() const { return times_.start_s.empty(); }
   const Grid& grid() const { return grid_; }
   const FrameTimes& times() const { return times_; }
+  /// Of all frames, one after the other.
+  const std::vector<float>& voxels() const { return voxels_; }
   /// Voxels of one of the frames, from 0.
   std::span<const float> voxels(std::size_t frame) const {
     const auto count = static_cast<std::size_t>(grid_.voxels());
@@ -30,12 +30,6 @@ class FrameSeries {
     voxels_.insert(voxels_.end(), image->voxels.span().begin(), image->voxels.span().end());
     times_.start_s.push_back(estimate.step.frame.start_s);
     times_.duration_s.push_back(estimate.step.frame.duration_s);
-  }
-
-  /// Writes all frames, and their times beside them. Throws as write_nifti_volumes and write_frame_times do.
-  void write(const std::filesystem::path& file, const NiftiText& text, bool is_decay_corrected) const {
-    write_nifti_volumes(file, grid_, voxels_, text);
-    write_frame_times(file, times_, text.unit, is_decay_corrected);
   }
 
  private:

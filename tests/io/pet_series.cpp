@@ -339,7 +339,7 @@ TEST_CASE("numbers and times as DICOM writes them") {
   }
   CHECK_THROWS(decimal_string(std::numeric_limits<double>::infinity()));
   CHECK(as_written(2.2F) == 2.2);
-  const DicomTime time = read_date_time("t", "2026-12-31T23:59:59.5");
+  const DateTime time = read_date_time("t", "2026-12-31T23:59:59.5");
   CHECK(date_of(time) + time_of(time) == "20261231235959.500000");
   CHECK(date_of(later(time, 1)) + time_of(later(time, 1)) == "20270101000000.500000");
 }

@@ -4,6 +4,7 @@
 #include "gadgets/io/wire/checksum.hpp"
 #include "gadgets/io/wire/frame.hpp"
 
+using namespace tofstream;
 using namespace tofstream::wire;
 
 namespace {

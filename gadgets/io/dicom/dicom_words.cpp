@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -24,30 +25,6 @@ std::size_t utf8_characters_in(std::string_view utf8) {
 bool is_uid_component(std::string_view part) {
   return !part.empty() && (part.size() == 1 || part.front() != '0') &&
          std::ranges::all_of(part, [](char c) { return c >= '0' && c <= '9'; });
-}
-
-// So many digits from the front of the text; -1 where they are not there.
-int take_digits(std::string_view& text, std::size_t count) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + std::min(count, text.size()), value);
-  if (error != std::errc{} || end != text.data() + count || text.front() == '-') return -1;
-  text.remove_prefix(count);
-  return value;
-}
-
-bool take_character(std::string_view& text, char c) {
-  if (!text.starts_with(c)) return false;
-  text.remove_prefix(1);
-  return true;
-}
-
-// year-month-day; not ok() where it is none.
-std::chrono::year_month_day take_iso_date(std::string_view& text) {
-  const int year = take_digits(text, 4);
-  const int month = take_character(text, '-') ? take_digits(text, 2) : -1;
-  const int day = take_character(text, '-') ? take_digits(text, 2) : -1;
-  if (year < 1 || month < 1 || day < 1) return {};
-  return std::chrono::year(year) / month / day;
 }
 
 std::string dicom_date(const std::chrono::year_month_day& day) {
@@ -122,42 +99,15 @@ void require_uid(std::string_view what, std::string_view uid) {
                     what, uid, longest_uid));
 }
 
-DicomTime read_date_time(std::string_view what, const std::string& text) {
-  std::string_view rest = text;
-  const auto day = take_iso_date(rest);
-  const int hour = take_character(rest, 'T') ? take_digits(rest, 2) : -1;
-  const int minute = take_character(rest, ':') ? take_digits(rest, 2) : -1;
-  const int second = take_character(rest, ':') ? take_digits(rest, 2) : -1;
-  double fraction = 0;
-  if (rest.starts_with('.')) {
-    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), fraction);
-    rest.remove_prefix(error == std::errc{} ? static_cast<std::size_t>(end - rest.data()) : 0);
-  }
-  const auto within = [](int value, int end) { return value >= 0 && value < end; };
-  if (!day.ok() || !within(hour, 24) || !within(minute, 60) || !within(second, 60) || !rest.empty())
-    throw std::invalid_argument(fmt::format("{}: {} is no time: write it as 2026-03-01T09:30:00", what, text));
-  return later(std::chrono::sys_days(day) + std::chrono::hours(hour) + std::chrono::minutes(minute), second + fraction);
+std::string read_dicom_date(std::string_view what, const std::string& text) {
+  return text.empty() ? "" : dicom_date(read_date(what, text));
 }
 
-std::string read_date(std::string_view what, const std::string& text) {
-  if (text.empty()) return {};
-  std::string_view rest = text;
-  const auto day = take_iso_date(rest);
-  if (!day.ok() || !rest.empty())
-    throw std::invalid_argument(fmt::format("{}: {} is no date: write it as 1970-12-31", what, text));
-  return dicom_date(day);
-}
-
-DicomTime later(DicomTime time, double seconds) {
-  constexpr double us = 1e6;
-  return time + std::chrono::microseconds(std::llround(seconds * us));
-}
-
-std::string date_of(DicomTime time) {
+std::string date_of(DateTime time) {
   return dicom_date(std::chrono::floor<std::chrono::days>(time));
 }
 
-std::string time_of(DicomTime time) {
+std::string time_of(DateTime time) {
   const std::chrono::hh_mm_ss of_day(time - std::chrono::floor<std::chrono::days>(time));
   std::string text = fmt::format("{:02}{:02}{:02}", of_day.hours().count(), of_day.minutes().count(),
                                  of_day.seconds().count());

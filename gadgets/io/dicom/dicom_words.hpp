@@ -1,11 +1,10 @@
 // What DICOM attributes hold, made and checked: numbers and dates as text (PS3.5, 6.2), and UIDs (PS3.5, 9 and B.2).
 #pragma once
 
-#include <chrono>
 #include <string>
 #include <string_view>
 
-#include <fmt/format.h>
+#include "gadgets/io/date_time.hpp"
 
 namespace tofstream::formats {
 
@@ -21,16 +20,11 @@ void require_dicom_text(std::string_view what, std::string_view text);
 /// Likewise for what is no UID: numbers without leading zeros, joined by points, 64 characters at most. Empty is taken.
 void require_uid(std::string_view what, std::string_view uid);
 
-using DicomTime = std::chrono::sys_time<std::chrono::microseconds>;
-/// "2026-03-01T09:30:00", with or without a fraction of a second. Throws std::invalid_argument "`what` ...".
-DicomTime read_date_time(std::string_view what, const std::string& text);
-/// "2026-03-01" as DICOM has it: "20260301". Throws likewise; empty stays empty.
-std::string read_date(std::string_view what, const std::string& text);
-/// Some seconds later.
-DicomTime later(DicomTime time, double seconds);
+/// "2026-03-01" as DICOM has it: "20260301"; empty stays empty. Throws as read_date does.
+std::string read_dicom_date(std::string_view what, const std::string& text);
 /// DA and TM: "20260301", "093000" or "093000.250000".
-std::string date_of(DicomTime time);
-std::string time_of(DicomTime time);
+std::string date_of(DateTime time);
+std::string time_of(DateTime time);
 
 /// UIDs that follow from content: 2.25 and a UUID of version 8 (RFC 9562, 5.8) of BLAKE2b over all that was added. The
 /// same content gives the same UIDs in every run.

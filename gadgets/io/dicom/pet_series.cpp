@@ -15,6 +15,7 @@
 #include "core/base/printable.hpp"
 #include "core/base/private_folder.hpp"
 #include "core/base/version.hpp"
+#include "gadgets/io/date_time.hpp"
 #include "gadgets/io/decay_words.hpp"
 #include "gadgets/io/dicom/data_set.hpp"
 #include "gadgets/io/dicom/dicom_words.hpp"
@@ -145,7 +146,7 @@ class PetSeriesWriter {
     data.text(0x0008, 0x0005, "CS", "ISO_IR 192");
     data.text(0x0010, 0x0010, "PN", s_.patient.name);
     data.text(0x0010, 0x0020, "LO", s_.patient.id);
-    data.text(0x0010, 0x0030, "DA", read_date("patient.birth_date", s_.patient.birth_date));
+    data.text(0x0010, 0x0030, "DA", read_dicom_date("patient.birth_date", s_.patient.birth_date));
     data.text(0x0010, 0x0040, "CS", s_.patient.sex);
     if (s_.patient.weight_kg > 0) data.text(0x0010, 0x1030, "DS", decimal_string(s_.patient.weight_kg));
     data.text(0x0020, 0x000d, "UI", study_uid_);
@@ -211,7 +212,7 @@ class PetSeriesWriter {
     if (tracer.injected_MBq > 0) item.text(0x0018, 0x1074, "DS", decimal_string(tracer.injected_MBq * bq_per_mbq));
     if (half_life_s_ > 0) item.text(0x0018, 0x1075, "DS", decimal_string(half_life_s_));
     if (tracer.injected_at.empty()) return item;
-    const DicomTime injected = read_date_time("tracer.injected_at", tracer.injected_at);
+    const DateTime injected = read_date_time("tracer.injected_at", tracer.injected_at);
     item.text(0x0018, 0x1072, "TM", time_of(injected));
     item.text(0x0018, 0x1078, "DT", date_of(injected) + time_of(injected));
     return item;
@@ -238,7 +239,7 @@ class PetSeriesWriter {
   void add_times(DicomData& data, const PetSlice& slice) const {
     const PetFrame& frame = s_.frames[slice.frame];
     const bool is_dated = !s_.scan_start.empty();
-    const DicomTime begin = later(start_, frame.start_s);
+    const DateTime begin = later(start_, frame.start_s);
     data.text(0x0008, 0x0022, "DA", is_dated ? date_of(begin) : "");
     data.text(0x0008, 0x0032, "TM", is_dated ? time_of(begin) : "");
     data.text(0x0018, 0x1242, "IS",
@@ -297,7 +298,7 @@ class PetSeriesWriter {
 
   const PetSeries& s_;
   PetValues values_;
-  DicomTime start_;
+  DateTime start_;
   std::optional<DecayCorrection> decay_;
   double half_life_s_;  // 0: not known
   std::string study_uid_, series_uid_, frame_uid_;
@@ -333,7 +334,7 @@ void check_pet_details(const PetSeries& series) {
                                                               {"study_description", &series.study_description},
                                                               {"series_description", &series.series_description}};
   for (const auto& [what, text] : texts) require_dicom_text(what, *text);
-  (void)read_date("patient.birth_date", series.patient.birth_date);
+  (void)read_dicom_date("patient.birth_date", series.patient.birth_date);
   require_uid("study_uid", series.study_uid);
   require_uid("frame_of_reference_uid", series.frame_of_reference_uid);
   if (!series.scan_start.empty()) (void)read_date_time("scan_start", series.scan_start);

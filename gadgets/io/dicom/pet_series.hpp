@@ -77,8 +77,8 @@ std::vector<std::string> pet_file_names(const PetSeries& series);
 /// Throws std::runtime_error where the folder is there and holds anything but files of these names, or is no folder.
 void require_pet_folder(const std::filesystem::path& folder, const std::vector<std::string>& names);
 
-/// Writes the folder, which appears by rename with all its files or not at all; a folder with nothing but files of these
-/// names is replaced. Voxels become signed numbers of 16 bits with a slope a slice: they are right to half of
+/// Writes the folder, which appears by rename with all its files or not at all; a folder with nothing but files of
+/// these names is replaced. Voxels become signed numbers of 16 bits with a slope a slice: they are right to half of
 /// 1/32767 of the slice's largest. The same series gives the same bytes. Throws std::invalid_argument as
 /// check_pet_details does, and std::runtime_error of one line: a voxel that is not finite; more than 65535 files, which
 /// DICOM does not number; a folder that holds other files; what cannot be written; a build without GDCM.

@@ -7,8 +7,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "core/base/atomic_file.hpp"
-
 namespace tofstream {
 
 namespace {
@@ -35,17 +33,6 @@ std::filesystem::path frame_times_path(const std::filesystem::path& image) {
   std::filesystem::path stem = image;
   if (stem.extension() == ".gz") stem.replace_extension();
   return stem.replace_extension(".json");
-}
-
-void write_frame_times(const std::filesystem::path& image, const FrameTimes& times, const std::string& unit,
-                       bool is_decay_corrected) {
-  ordered_json json{{"Modality", "PT"}, {"FrameTimesStart", times.start_s}, {"FrameDuration", times.duration_s}};
-  if (!unit.empty()) json["Units"] = unit;
-  json["ImageDecayCorrected"] = is_decay_corrected;
-  if (is_decay_corrected) json["ImageDecayCorrectionTime"] = 0;
-  AtomicFile file(frame_times_path(image));
-  file.write(json.dump(2) + "\n");
-  file.commit();
 }
 
 std::optional<FrameTimes> read_frame_times(const std::filesystem::path& image, std::size_t frames) {
