@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <stdexcept>
 
+#include <fmt/format.h>
 #include <sodium.h>
 
 namespace tofstream::formats {
