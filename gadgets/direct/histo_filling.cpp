@@ -1,5 +1,4 @@
 // Histo-images while they fill: see histo_filling.hpp.
-#include "gadgets/motion/still.hpp"
 #include "gadgets/direct/histo_filling.hpp"
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 
 #include "gadgets/direct/histo_terms.hpp"
 #include "gadgets/io/nifti/mu_map.hpp"
+#include "gadgets/motion/still.hpp"
 #include "kernels/correct/isotopes.hpp"
 #include "kernels/direct/direct.hpp"
 #include "kernels/types/host_batch.hpp"
@@ -37,7 +37,7 @@ MemoryNeed histo_memory(const HistoSettings& settings, std::size_t views_a_messa
   const std::size_t on_device =
       2 + (lives_there ? 1 + (settings.randoms.from != HistoRandomsFrom::none) + !settings.scatter.file.empty() : 1);
   const std::size_t image = settings.image.bytes();
-  // Of a view's counts: 2 bytes for 4, and on the GPU for sums of 8.
+  // Whole counts take 2 bytes for 4, and on the GPU for sums of 8.
   const bool is_whole = settings.counts == HistoCounts::whole;
   const std::size_t saved = is_whole ? image / 2 : 0, saved_there = is_whole ? image + image / 2 : 0;
   return {.host_bytes = memory_product(views, memory_product(held, image) - saved),

@@ -51,7 +51,7 @@ class PoseTimeline {
   /// Of the rows of a table, at least one.
   PoseTimeline(const std::vector<formats::TimedPose>& rows, PoseMaps maps, const PoseTimelineSettings& settings);
 
-  /// Of the scanner to the object; each differs from the others by more than the tolerance.
+  /// They take the scanner to the object; each differs from the others by more than the tolerance.
   const std::vector<RigidPose>& poses() const { return poses_; }
   /// The stretch that a time lies in.
   const PoseStretch& at(double time_s) const;

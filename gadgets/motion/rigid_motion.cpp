@@ -61,7 +61,8 @@ struct RigidMotion {
   explicit RigidMotion(const Params& p) : p_(p), rows_(formats::read_pose_table(p.file)) {}
 
   void process(EventBatch batch, Emit<EventBatch>& emit, Context& context) {
-    if (batch.singles || batch.delayed) return emit(std::move(batch));  // what they say is of detectors, not of lines
+    // What singles and delayeds say is of detectors, not of lines; but delayeds go with the time that is dropped.
+    if (batch.singles || (batch.delayed && p_.gaps != PoseGaps::drop)) return emit(std::move(batch));
     check(batch);
     if (!timeline_) begin(*batch.scanner);
     const std::vector<double> changes_s = timeline_->changes(batch.start_s, batch.start_s + batch.duration_s);
@@ -106,7 +107,7 @@ struct RigidMotion {
     const double middle_s = piece.start_s + 0.5 * piece.duration_s;
     std::optional<std::size_t> pose = timeline_->at(middle_s).pose;
     if (!pose) {
-      without_pose_s_ += piece.duration_s;
+      if (!piece.delayed) without_pose_s_ += piece.duration_s;
       if (p_.gaps == PoseGaps::drop) return context.books().rejected(piece.event_count(), "of a time without a pose");
       if (p_.gaps == PoseGaps::error)
         throw std::runtime_error(fmt::format(
@@ -115,6 +116,7 @@ struct RigidMotion {
             p_.file.string(), piece.start_s, piece.start_s + piece.duration_s));
       pose = timeline_->nearest(middle_s);
     }
+    if (piece.delayed) return emit(std::move(piece));
     Placed& placed = placed_[*pose];
     if (!placed.pose) {
       placed.pose = std::make_shared<const RigidPose>(timeline_->poses()[*pose]);

@@ -15,7 +15,7 @@
 #include "gadgets/ring/event_corrections.hpp"
 #include "gadgets/ring/exposure.hpp"
 #include "gadgets/ring/io/dead_time_yaml.hpp"
-#include "gadgets/ring/module_singles.hpp"
+#include "kernels/ring/correct/module_singles.hpp"
 #include "kernels/ring/correct/dead_time_fit.hpp"
 
 namespace tofstream {

@@ -140,6 +140,7 @@ struct EventCorrections {
   }
 
   void flush(Emit<EventBatch>& emit, Context& context) {
+    warn_of_no_more_singles(context);
     singles_until_s_ = std::numeric_limits<double>::infinity();
     release(emit, context);
     if (!waiting_.empty()) {
@@ -248,6 +249,21 @@ struct EventCorrections {
     context.report("singles_histograms", ++histograms_);
   }
 
+  // The last histogram holds on for the events behind it.
+  void warn_of_no_more_singles(Context& context) const {
+    double behind_s = 0;
+    for (const EventBatch& batch : held_)
+      if (!batch.delayed)
+        behind_s += std::clamp(batch.start_s + batch.duration_s - singles_until_s_, 0.0, batch.duration_s);
+    constexpr double visible = 0.01;
+    if (behind_s <= visible * (seconds_ + behind_s)) return;
+    context.report("behind_singles_s", behind_s);
+    context.log().warning(fmt::format(
+        "no singles histogram came for the last {:g} s of events, whose dead time is taken to be that of the "
+        "last one",
+        behind_s));
+  }
+
   // Events whose dead time follows from singles wait for the histograms of their time.
   void release(Emit<EventBatch>& emit, Context& context) {
     constexpr double rounding_s = 1e-3;
@@ -258,6 +274,8 @@ struct EventCorrections {
         const double live = live_time_->mean(batch);
         batch.live = live_time_->pattern(batch);
         batch.exposure = live;
+        constexpr double latest_s = 60;  // delayeds and other pairs of types may come so much later
+        live_time_->forget_before(batch.start_s - latest_s);
         if (!batch.delayed) live_s_ += live * batch.duration_s;
       }
       take(std::move(batch), emit, context);

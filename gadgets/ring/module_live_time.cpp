@@ -8,25 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "gadgets/ring/module_singles.hpp"
+#include "kernels/ring/correct/module_singles.hpp"
 
 namespace tofstream {
-
-namespace {
-
-/// Sums of the detection bins' efficiencies, module after module.
-std::vector<double> module_efficiencies(const Scanner& scanner) {
-  std::vector<double> sums(scanner.modules());
-  for (const ModuleType& type : scanner.types) {
-    const std::uint64_t in_module = std::uint64_t{type.elements} * type.energy_bins;
-    for (std::uint64_t bin = 0; bin < in_module * type.modules; ++bin)
-      sums[type.first_module + static_cast<std::uint32_t>(bin / in_module)] +=
-          scanner.bin_efficiency.empty() ? 1.0 : static_cast<double>(scanner.bin_efficiency[type.first_bin + bin]);
-  }
-  return sums;
-}
-
-}  // namespace
 
 void ModuleLiveTime::add(const EventBatch& batch) {
   const SinglesCounts& singles = *batch.singles;
@@ -44,26 +28,13 @@ void ModuleLiveTime::add(const EventBatch& batch) {
     } catch (const std::invalid_argument& error) {
       throw std::runtime_error(fmt::format("module {} at {:g} s: {}", m, singles.start_s, error.what()));
     }
-  from_s_[singles.start_s] = fractions_of(scanner, live);
+  from_s_[singles.start_s] = live_of_pairs(scanner, live);
 }
 
-ModuleLiveTime::Fractions ModuleLiveTime::fractions_of(const Scanner& scanner, const std::vector<double>& live) const {
-  const std::vector<double> weight = module_efficiencies(scanner);
-  const std::size_t modules = live.size();
-  LivePattern pattern{.modules = static_cast<std::uint32_t>(modules),
-                      .factor = std::vector<float>(modules * modules, 1)};
-  double all = 0, sum = 0;
-  for (std::size_t a = 0; a < modules; ++a)
-    for (std::size_t b = 0; b <= a; ++b) {
-      if (scanner.module_pair.empty() ? a == b : scanner.module_pair[a * modules + b] < 0) continue;
-      all += weight[a] * weight[b];
-      sum += weight[a] * weight[b] * live[a] * live[b];
-    }
-  const double mean = all > 0 ? sum / all : 1;
-  for (std::size_t a = 0; a < modules; ++a)
-    for (std::size_t b = 0; b < modules; ++b)
-      pattern.factor[a * modules + b] = static_cast<float>(live[a] * live[b] / mean);
-  return {mean, std::make_shared<const LivePattern>(std::move(pattern))};
+void ModuleLiveTime::forget_before(double at_s) {
+  auto first = from_s_.upper_bound(at_s);
+  if (first != from_s_.begin()) --first;
+  from_s_.erase(from_s_.begin(), first);
 }
 
 template <class Visit>
@@ -87,13 +58,13 @@ void ModuleLiveTime::for_each_part(const EventBatch& batch, const Visit& visit) 
 
 double ModuleLiveTime::mean(const EventBatch& batch) const {
   double sum = 0;
-  for_each_part(batch, [&](const Fractions& part, double seconds) { sum += seconds * part.mean; });
+  for_each_part(batch, [&](const PairLive& part, double seconds) { sum += seconds * part.mean; });
   return batch.duration_s > 0 ? sum / batch.duration_s : sum;
 }
 
 std::shared_ptr<const LivePattern> ModuleLiveTime::pattern(const EventBatch& batch) const {
   MeanLivePattern mean;
-  for_each_part(batch, [&](const Fractions& part, double seconds) { mean.add(part.pattern, seconds * part.mean); });
+  for_each_part(batch, [&](const PairLive& part, double seconds) { mean.add(part.pattern, seconds * part.mean); });
   return mean.get();
 }
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "gadgets/ring/io/dead_time_yaml.hpp"
+#include "kernels/ring/correct/module_live.hpp"
 #include "kernels/types/events.hpp"
 #include "kernels/types/live_pattern.hpp"
-#include "kernels/types/scanner.hpp"
 
 namespace tofstream {
 
@@ -21,7 +21,8 @@ class ModuleLiveTime {
   /// Takes batch.singles. Throws std::runtime_error, in one line, for histograms that are no rates of detectors,
   /// another number of modules than there are dead times, and a rate that a module with its dead time cannot count.
   void add(const EventBatch& batch);
-  bool empty() const { return from_s_.empty(); }
+  /// What held before a time alone is no longer needed.
+  void forget_before(double at_s);
   /// The batch's mean live fraction over pairs in coincidence, weighted with their efficiencies, and its pattern. Each
   /// histogram holds from its start until the next, the first one's before it too. Throws std::runtime_error where none
   /// has come.
@@ -29,16 +30,11 @@ class ModuleLiveTime {
   std::shared_ptr<const LivePattern> pattern(const EventBatch& batch) const;
 
  private:
-  struct Fractions {
-    double mean = 1;
-    std::shared_ptr<const LivePattern> pattern;
-  };
   template <class Visit>
   void for_each_part(const EventBatch& batch, const Visit& visit) const;
-  Fractions fractions_of(const Scanner& scanner, const std::vector<double>& live) const;
 
   formats::ModuleDeadTimes times_;
-  std::map<double, Fractions> from_s_;
+  std::map<double, PairLive> from_s_;  // from when on they hold
 };
 
 }  // namespace tofstream

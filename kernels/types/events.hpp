@@ -135,7 +135,7 @@ struct EventBatch {
   std::shared_ptr<const Quantity> quantity;  // what an image of them shows, and how corrected; null: nobody says
   // Live fractions of pairs of modules over that time, relative to the mean in `exposure`; null: all alike.
   std::shared_ptr<const LivePattern> live;
-  // Of the scanner to the object, by which `detectors` are moved, those of `scanner` are not; null: nobody speaks of
+  // It takes the scanner to the object, and has moved `detectors`, not those of `scanner`; null: nobody speaks of
   // movement.
   std::shared_ptr<const RigidPose> pose;
   std::shared_ptr<const SinglesCounts> singles;  // only of a batch without events, which brings them; else null

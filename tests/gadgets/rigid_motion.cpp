@@ -10,8 +10,8 @@
 #include "core/run/engine.hpp"
 #include "core/testing.hpp"
 #include "gadgets/cut_in_time.hpp"
-#include "gadgets/io/nifti/nifti.hpp"
 #include "gadgets/io/motion/pose_table.hpp"
+#include "gadgets/io/nifti/nifti.hpp"
 #include "gadgets/motion/pose_timeline.hpp"
 #include "gadgets/payloads.hpp"
 #include "kernels/types/rigid_pose.hpp"
@@ -217,6 +217,26 @@ TEST_CASE("time without a pose ends the run, keeps the pose before, or goes with
   const Moved dropped = moved_by(late, "maps: object_to_scanner, gaps: drop, longest_s: 2");
   CHECK(dropped.batches.size() == 2);
   CHECK(dropped.books.rejected.at("of a time without a pose") == 8000);
+}
+
+TEST_CASE("delayeds stay in the scanner's frame, and go with the time that is dropped") {
+  const TemporaryFolder folder;
+  write(folder / "t.csv", std::string(quaternions) + "4,1,0,0,0,0,0,30\n");
+  for (const bool drops : {false, true}) {
+    RegisteredGadgetTest<EventBatch> gadget(
+        "rigid_motion", fmt::format("{{file: {}, maps: object_to_scanner, gaps: {}}}", (folder / "t.csv").string(),
+                                    drops ? "drop" : "hold"));
+    EventBatch delayeds = timed_events(1000, 0, 10);
+    delayeds.delayed = true;
+    gadget.send(std::move(delayeds));
+    gadget.finish();
+    REQUIRE(gadget.out.all().size() == 1);
+    const EventBatch& left = *gadget.out.pointer(0);
+    CHECK(!left.pose);
+    CHECK(left.detectors == left.scanner->detectors);
+    CHECK(left.count == (drops ? 600 : 1000));
+    CHECK(left.duration_s == doctest::Approx(drops ? 6 : 10));
+  }
 }
 
 TEST_CASE("what cannot be moved, and what knows nothing of movement, says so") {

@@ -12,8 +12,8 @@
 #include <utility>
 
 #define CSV_IO_NO_THREAD  // a table is small
+#include <csv.h>
 #include <fmt/format.h>
-#include <libfccp/csv.h>
 
 #include "core/base/printable.hpp"
 

@@ -129,6 +129,7 @@ TEST_CASE("events get the live fractions of their modules' singles, once the his
     check(*gadget.out.pointer(1), [](auto live) { return 0.5 * (live(4e4) + live(1e4)); });
     check(*gadget.out.pointer(2), [](auto live) { return live(1e4); });  // the last histogram holds on
     CHECK(std::get<double>(gadget.context.figures().at("live_fraction")) < 0.9);
+    CHECK(std::get<double>(gadget.context.figures().at("behind_singles_s")) == doctest::Approx(10));
   }
 }
 
