@@ -12,10 +12,9 @@ struct ColumnRun {
   int count = 0, step = 1;
 };
 
-/// Channels of weights of some points in a row: point i has the weight scale * weights[channel * channel_stride + i].
+/// Weights of some points in a row: point i has scale * weights[i].
 struct RowWeights {
   const float* weights = nullptr;
-  int channels = 1, channel_stride = 0;
   int points = 0;
   float scale = 1;
 };
@@ -24,13 +23,10 @@ struct RowWeights {
 struct ColumnSums {
   /// out[k] = the sum of all runs.
   void (*sum_runs)(const ColumnRun* runs, int count, std::int64_t length, float* out);
-  /// Column i of a row += the sum over channels of its weight times the channel's column; channels lie `length` apart,
-  /// columns `stride`.
-  void (*spread)(const float* channels, const RowWeights& weights, std::int64_t length, float* row,
-                 std::int64_t stride);
-  /// The transpose: each channel's column += the weighted sum of the row's columns.
-  void (*collect)(const float* row, std::int64_t stride, const RowWeights& weights, std::int64_t length,
-                  float* channels);
+  /// Column i of a row += its weight times `column`; columns lie `stride` apart.
+  void (*spread)(const float* column, const RowWeights& weights, std::int64_t length, float* row, std::int64_t stride);
+  /// The transpose: `column` += the weighted sum of the row's columns.
+  void (*collect)(const float* row, std::int64_t stride, const RowWeights& weights, std::int64_t length, float* column);
   /// out[i][k] = the sum over m in [0, 2 reach] of weights[m] in[i + m][k] for i in [0, count); columns `stride` apart
   /// on both sides. `weights` has blur_guard zeros before and behind it.
   void (*blur)(const float* in, const float* weights, int reach, int count, std::int64_t length, std::int64_t stride,

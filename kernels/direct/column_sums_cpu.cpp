@@ -40,33 +40,24 @@ void sum_runs(const ColumnRun* runs, int count, std::int64_t length, float* out)
   for (; k < length; k += step) sum_runs_at<1>(runs, count, k, out);
 }
 
-void spread(const float* channels, const RowWeights& weights, std::int64_t length, float* row, std::int64_t stride) {
+void spread(const float* column, const RowWeights& weights, std::int64_t length, float* row, std::int64_t stride) {
   const auto step = static_cast<std::int64_t>(hn::Lanes(lanes));
   for (int i = 0; i < weights.points; ++i) {
-    const float* const of_point = weights.weights + i;
+    const auto weight = hn::Set(lanes, weights.scale * weights.weights[i]);
     float* const out = row + i * stride;
-    for (std::int64_t k = 0; k < length; k += step) {
-      auto sum = hn::Zero(lanes);
-      for (int r = 0; r < weights.channels; ++r)
-        sum = hn::MulAdd(hn::Set(lanes, of_point[r * weights.channel_stride]),
-                         hn::LoadU(lanes, channels + r * length + k), sum);
-      hn::StoreU(hn::MulAdd(hn::Set(lanes, weights.scale), sum, hn::LoadU(lanes, out + k)), lanes, out + k);
-    }
+    for (std::int64_t k = 0; k < length; k += step)
+      hn::StoreU(hn::MulAdd(weight, hn::LoadU(lanes, column + k), hn::LoadU(lanes, out + k)), lanes, out + k);
   }
 }
 
-void collect(const float* row, std::int64_t stride, const RowWeights& weights, std::int64_t length, float* channels) {
+void collect(const float* row, std::int64_t stride, const RowWeights& weights, std::int64_t length, float* column) {
   const auto step = static_cast<std::int64_t>(hn::Lanes(lanes));
   const auto scale = hn::Set(lanes, weights.scale);
-  for (int r = 0; r < weights.channels; ++r) {
-    const float* const of_channel = weights.weights + r * weights.channel_stride;
-    float* const out = channels + r * length;
-    for (std::int64_t k = 0; k < length; k += step) {
-      auto sum = hn::Zero(lanes);
-      for (int i = 0; i < weights.points; ++i)
-        sum = hn::MulAdd(hn::Set(lanes, of_channel[i]), hn::LoadU(lanes, row + i * stride + k), sum);
-      hn::StoreU(hn::MulAdd(scale, sum, hn::LoadU(lanes, out + k)), lanes, out + k);
-    }
+  for (std::int64_t k = 0; k < length; k += step) {
+    auto sum = hn::Zero(lanes);
+    for (int i = 0; i < weights.points; ++i)
+      sum = hn::MulAdd(hn::Set(lanes, weights.weights[i]), hn::LoadU(lanes, row + i * stride + k), sum);
+    hn::StoreU(hn::MulAdd(scale, sum, hn::LoadU(lanes, column + k)), lanes, column + k);
   }
 }
 

@@ -1,4 +1,4 @@
-// The weights that a column of voxels has in a resampling (two_stage.hpp), for host and device.
+// The weights of a resampling (two_stage.hpp), for host and device.
 #pragma once
 
 #include <cmath>
@@ -10,24 +10,12 @@
 
 namespace tofstream {
 
-/// What a view's columns share, and how many weights a column has at most.
+/// What the columns and points of a view share, and how many weights they have at most.
 struct ResamplingLaw {
   double cut = 0;  // in sigma
   Vec3d spacing_mm;
-  double u_sigma_mm = 0, k_sigma_mm = 0, shift_per_dk = 0;
-  double first_channel_mm = 0, channel_gap_mm = 0;  // shifts of du
-  int channels = 1;
-  int count_u = 0, count_s = 0, count_k = 0;
-
-  TOFSTREAM_HOST_DEVICE double channel_mm(int channel) const { return first_channel_mm + channel * channel_gap_mm; }
-  /// The share of a channel in a row dk away.
-  TOFSTREAM_HOST_DEVICE double share(int channel, double dk_mm) const {
-    if (channels == 1) return 1;
-    const double low = channel_mm(0), high = channel_mm(channels - 1), wanted = shift_per_dk * dk_mm;
-    const double at = wanted < low ? low : (wanted > high ? high : wanted);
-    const double left = 1 - std::abs(at - channel_mm(channel)) / channel_gap_mm;
-    return left > 0 ? left : 0;
-  }
+  double u_sigma_mm = 0, z_sigma_mm = 0;
+  int count_u = 0, count_s = 0, count_z = 0;
 };
 
 /// The radial factor of a column: a sum of Gaussians, and the sum of its weights.
@@ -37,9 +25,9 @@ struct RadialLaw {
   double reach_mm = 0, sum = 1;
 };
 
-/// The points of the lattice at which a column's weights begin; along z those of its first voxel.
+/// The points of the lattice at which a column's weights across z begin.
 struct ColumnStart {
-  std::int32_t u = 0, s = 0, k = 0;
+  std::int32_t u = 0, s = 0;
 };
 
 /// Points within `reach` points of a position, of which there is at least one.
@@ -74,22 +62,17 @@ TOFSTREAM_HOST_DEVICE inline void scale_to_sum(float* weights, int count, double
   for (int i = 0; i < count; ++i) weights[i] = static_cast<float>(static_cast<double>(weights[i]) * wanted / sum);
 }
 
-/// Writes the weights of a column whose first voxel lies at these coordinates of the lattice: u[channel][count_u],
-/// s[count_s], k[channel][count_k]; what they do not reach is 0.
-TOFSTREAM_HOST_DEVICE inline ColumnStart make_column(const ResamplingLaw& law, const RadialLaw& radial, Vec3d at,
-                                                     float* u, float* s, float* k) {
+/// Writes the weights across z of a column at these coordinates of the lattice, u[count_u] and s[count_s]; what they do
+/// not reach is 0.
+TOFSTREAM_HOST_DEVICE inline ColumnStart make_across(const ResamplingLaw& law, const RadialLaw& radial, Vec3d at,
+                                                     float* u, float* s) {
   const Vec3d spacing = law.spacing_mm;
-  for (int i = 0; i < law.channels * law.count_u; ++i) u[i] = 0;
+  for (int i = 0; i < law.count_u; ++i) u[i] = 0;
   for (int i = 0; i < law.count_s; ++i) s[i] = 0;
-  for (int i = 0; i < law.channels * law.count_k; ++i) k[i] = 0;
 
-  const PointRange in_u =
-      PointRange::around(at.x, (law.cut * law.u_sigma_mm + law.channel_mm(law.channels - 1)) / spacing.x);
-  for (int r = 0; r < law.channels; ++r) {
-    const double from = (in_u.first - at.x) * spacing.x - law.channel_mm(r);
-    add_gaussian(1, from / law.u_sigma_mm, spacing.x / law.u_sigma_mm, u + r * law.count_u, in_u.count);
-    scale_to_sum(u + r * law.count_u, in_u.count, 1);
-  }
+  const PointRange in_u = PointRange::around(at.x, law.cut * law.u_sigma_mm / spacing.x);
+  add_gaussian(1, (in_u.first - at.x) * spacing.x / law.u_sigma_mm, spacing.x / law.u_sigma_mm, u, in_u.count);
+  scale_to_sum(u, in_u.count, 1);
 
   const PointRange in_s = PointRange::around(at.y, radial.reach_mm / spacing.y);
   for (int i = 0; i < radial.count; ++i) {
@@ -98,16 +81,18 @@ TOFSTREAM_HOST_DEVICE inline ColumnStart make_column(const ResamplingLaw& law, c
                  spacing.y / part.sigma_mm, s, in_s.count);
   }
   scale_to_sum(s, in_s.count, radial.sum);
+  return {in_u.first, in_s.first};
+}
 
-  const PointRange in_k = PointRange::around(at.z, law.cut * law.k_sigma_mm / spacing.z);
-  add_gaussian(1, (in_k.first - at.z) * spacing.z / law.k_sigma_mm, spacing.z / law.k_sigma_mm, k, in_k.count);
-  scale_to_sum(k, in_k.count, 1);
-  for (int m = 0; law.channels > 1 && m < in_k.count; ++m) {
-    const double dk = (in_k.first + m - at.z) * spacing.z;
-    const float weight = k[m];
-    for (int r = 0; r < law.channels; ++r) k[r * law.count_k + m] = weight * static_cast<float>(law.share(r, dk));
-  }
-  return {in_u.first, in_s.first, in_k.first};
+/// Writes the weights along z, k[count_z], that a voxel at row `at` of the lattice has there, and returns the row at
+/// which they begin.
+TOFSTREAM_HOST_DEVICE inline std::int32_t make_along(const ResamplingLaw& law, double at, float* k) {
+  for (int i = 0; i < law.count_z; ++i) k[i] = 0;
+  const PointRange rows = PointRange::around(at, law.cut * law.z_sigma_mm / law.spacing_mm.z);
+  const double step = law.spacing_mm.z / law.z_sigma_mm;
+  add_gaussian(1, (rows.first - at) * step, step, k, rows.count);
+  scale_to_sum(k, rows.count, 1);
+  return rows.first;
 }
 
 }  // namespace tofstream

@@ -17,47 +17,6 @@ double unit_gaussian(double x) {
   return std::exp(-0.5 * x * x);
 }
 
-/// What a kernel says of the law: its widths and channels.
-ResamplingLaw law(const ResamplingKernel& kernel) {
-  ResamplingLaw result;
-  result.u_sigma_mm = kernel.u_sigma_mm;
-  result.k_sigma_mm = kernel.k_sigma_mm;
-  result.shift_per_dk = kernel.shift_per_dk;
-  result.first_channel_mm = kernel.channels_mm.front();
-  result.channels = static_cast<int>(kernel.channels_mm.size());
-  if (result.channels > 1) result.channel_gap_mm = kernel.channels_mm[1] - kernel.channels_mm[0];
-  return result;
-}
-
-/// What the channels add to the variance of du, on average over dk: a share-out between two shifts spreads.
-double variance_of_channels(const ResamplingKernel& kernel, double cut) {
-  constexpr int samples = 200;
-  double sum = 0, weights = 0;
-  for (int i = 0; i < samples; ++i) {
-    const double x = cut * ((i + 0.5) * 2 / samples - 1), dk = x * kernel.k_sigma_mm;
-    const double weight = unit_gaussian(x);
-    for (std::size_t r = 0; r < kernel.channels_mm.size(); ++r) {
-      const double from_mean = kernel.channels_mm[r] - kernel.shift_per_dk * dk;
-      sum += weight * kernel.share(r, dk) * from_mean * from_mean;
-    }
-    weights += weight;
-  }
-  return sum / weights;
-}
-
-/// Channels at most a point apart, for all rows that count.
-void set_channels(ResamplingKernel& kernel, double spacing_mm, double cut) {
-  constexpr double no_shift = 1e-3;  // of a point
-  const double most_mm = std::abs(kernel.shift_per_dk) * cut * kernel.k_sigma_mm;
-  if (most_mm < no_shift * spacing_mm) {
-    kernel.shift_per_dk = 0;
-    return;
-  }
-  const int gaps = std::max(1, static_cast<int>(std::ceil(2 * most_mm / spacing_mm)));
-  kernel.channels_mm.clear();
-  for (int r = 0; r <= gaps; ++r) kernel.channels_mm.push_back(most_mm * (2.0 * r / gaps - 1));
-}
-
 /// Of the second resampling, across the view and along z, in voxels: the narrowest factor, half of whose variance that
 /// is, is then sampled to 2e-5 of its sum on three points a voxel.
 constexpr double out_sigma_voxels = 0.36;
@@ -66,7 +25,7 @@ ResamplingKernel out_kernel(const Grid& grid, double u_sigma_mm, const DirectLat
   ResamplingKernel out;
   const double across_mm = static_cast<double>(std::min(grid.voxel_mm.x, grid.voxel_mm.y));
   out.u_sigma_mm = u_sigma_mm;
-  out.k_sigma_mm = out_sigma_voxels * static_cast<double>(grid.voxel_mm.z);
+  out.z_sigma_mm = out_sigma_voxels * static_cast<double>(grid.voxel_mm.z);
   out.radial = {{{1, 0, out_sigma_voxels * across_mm}}};
   // A voxel has what lies in as many points of the finer lattice as it is large.
   const Vec3d edge = lattice.spacing_mm;
@@ -108,41 +67,46 @@ std::vector<double> sums_on_image(const Grid& grid, const ViewFrame& frame, cons
 
 }  // namespace
 
-double ResamplingKernel::share(std::size_t channel, double dk_mm) const {
-  return law(*this).share(static_cast<int>(channel), dk_mm);
-}
-
 ResamplingLaw law_of(const TwoStageSplit& split, const ResamplingKernel& kernel) {
   const Vec3d spacing = split.between.spacing_mm;
-  ResamplingLaw result = law(kernel);
-  result.cut = split.cut;
-  result.spacing_mm = spacing;
-  result.count_u = PointRange::most((split.cut * kernel.u_sigma_mm + kernel.channels_mm.back()) / spacing.x);
+  ResamplingLaw law;
+  law.cut = split.cut;
+  law.spacing_mm = spacing;
+  law.u_sigma_mm = kernel.u_sigma_mm;
+  law.z_sigma_mm = kernel.z_sigma_mm;
+  law.count_u = PointRange::most(split.cut * kernel.u_sigma_mm / spacing.x);
   for (const RadialProfile& radial : kernel.radial)
-    result.count_s = std::max(result.count_s, PointRange::most(radial_reach_mm(radial, split.cut) / spacing.y));
-  result.count_k = PointRange::most(split.cut * kernel.k_sigma_mm / spacing.z);
-  return result;
+    law.count_s = std::max(law.count_s, PointRange::most(radial_reach_mm(radial, split.cut) / spacing.y));
+  law.count_z = PointRange::most(split.cut * kernel.z_sigma_mm / spacing.z);
+  return law;
 }
 
 TwoStageSplit::TwoStageSplit(const Grid& grid, const ViewFrame& frame, const DirectKernel& kernel,
                              const RadialProfiles& profiles, HistoLattice lattice)
     : between(DirectLattice::of(grid, HistoLattice::view, frame)) {
-  // A Gaussian of 1.5 points FWHM, sampled at points, has its centre within 2e-3 points of where it should be.
+  // A Gaussian of 1.5 points FWHM, sampled at points, has its centre within 2e-3 points of where it should be; of two in
+  // turn each needs more.
   const double u_fwhm_points = lattice == HistoLattice::view ? 1.5 : 1.9;
-  constexpr double least_rest_points = 0.5;
+  constexpr double least_rest_points = 0.5, least_z_points = 0.2;
   // Two resamplings that end where the kernel does leave the sum up to 4e-5 off.
   cut = static_cast<double>(kernel.cut_sigma) + (lattice == HistoLattice::image ? 1 : 0);
-  const double spacing_mm = between.spacing_mm.x;
+  const double spacing_mm = between.spacing_mm.x, tan_q = frame.tan_q();
   const double tof = static_cast<double>(kernel.tof_sigma_mm) * frame.cos_q;
   const double axial = static_cast<double>(kernel.axial_fwhm_mm) / fwhm_per_sigma;
-  in.u_sigma_mm = u_fwhm_points * spacing_mm / fwhm_per_sigma;
-  double k_variance = axial / frame.cos_q * (axial / frame.cos_q), s_variance_out = 0;
+  const double u_sigma_mm = u_fwhm_points * spacing_mm / fwhm_per_sigma;
+  // What an image's lattice sums up to shows in 1e-4 what the covariance of u and z lacks.
+  const double least_u_mm =
+      lattice == HistoLattice::view ? u_sigma_mm : least_resampled_fwhm * spacing_mm / fwhm_per_sigma;
+  in.u_sigma_mm = tan_q == 0 ? u_sigma_mm : std::max(least_u_mm, axial);
   double rest = tof * tof + frame.sin_q * axial * (frame.sin_q * axial) - in.u_sigma_mm * in.u_sigma_mm;
+  // Along the lattice's rows, which lie along the view, the kernel's variance is (sigma_axial / cos q)^2.
+  double z_variance = axial / frame.cos_q * (axial / frame.cos_q) - tan_q * in.u_sigma_mm * (tan_q * in.u_sigma_mm);
+  double s_variance_out = 0;
   if (lattice == HistoLattice::image) {
     fine = 3;
-    between = fine_lattice(grid, frame, fine, in.u_sigma_mm, cut);
-    out = out_kernel(grid, in.u_sigma_mm, between);
-    k_variance -= out->k_sigma_mm * out->k_sigma_mm;
+    between = fine_lattice(grid, frame, fine, u_sigma_mm, cut);
+    out = out_kernel(grid, u_sigma_mm, between);
+    z_variance -= out->z_sigma_mm * out->z_sigma_mm;
     s_variance_out = out->radial[0][0].sigma_mm * out->radial[0][0].sigma_mm;
     rest -= out->u_sigma_mm * out->u_sigma_mm;
   }
@@ -154,14 +118,9 @@ TwoStageSplit::TwoStageSplit(const Grid& grid, const ViewFrame& frame, const Dir
   in.sums.assign(in.radial.size(), 1.0);
   if (out)
     for (std::size_t a = 0; const double sum : sums_on_image(grid, frame, kernel, profiles)) in.sums[a++] = 1 / sum;
-  in.k_sigma_mm = std::sqrt(std::max(0.0, k_variance));
-  // All of the covariance of du and dk, -tan q sigma_axial^2, is the first resampling's.
-  in.shift_per_dk = in.k_sigma_mm > 0 ? -frame.tan_q() * axial * axial / k_variance : 0;
-  rest -= in.shift_per_dk * in.shift_per_dk * k_variance;
-  set_channels(in, spacing_mm, cut);
-  rest -= variance_of_channels(in, cut);
-  const double least_mm = least_rest_points * spacing_mm;
-  rest_sigma_mm = rest >= least_mm * least_mm ? std::sqrt(rest) : 0;
+  const double least_z_mm = least_z_points * between.spacing_mm.z, least_rest_mm = least_rest_points * spacing_mm;
+  in.z_sigma_mm = std::sqrt(std::max(least_z_mm * least_z_mm, z_variance));
+  rest_sigma_mm = rest >= least_rest_mm * least_rest_mm ? std::sqrt(rest) : 0;
 }
 
 std::vector<float> TwoStageSplit::rest_weights(double cuts) const {
@@ -173,15 +132,48 @@ std::vector<float> TwoStageSplit::rest_weights(double cuts) const {
   return weights;
 }
 
+namespace {
+
+/// Weights along z of places whose first voxels lie at these rows of the lattice.
+template <class RowAt>
+WeightsAlongZ weights_along(const ResamplingLaw& law, std::int64_t places, const RowAt& row_at) {
+  WeightsAlongZ result;
+  result.count = law.count_z;
+  result.starts.resize(static_cast<std::size_t>(places));
+  result.weights.resize(static_cast<std::size_t>(places * law.count_z));
+  for (std::int64_t place = 0; place < places; ++place)
+    result.starts[static_cast<std::size_t>(place)] =
+        make_along(law, row_at(place), result.weights.data() + place * law.count_z);
+  return result;
+}
+
+}  // namespace
+
+WeightsAlongZ weights_at_points(const Grid& grid, const TwoStageSplit& split, int margin) {
+  const DirectLattice& points = split.between;
+  const DirectLattice voxels = DirectLattice::of(grid, HistoLattice::image, {});
+  return weights_along(law_of(split, split.in), points.size[0] + 2 * margin, [&](std::int64_t place) {
+    const double u_mm = (static_cast<double>(place - margin) - points.middle(0)) * points.spacing_mm.x;
+    const double from_middle_mm = voxels.position(0, 0, 0).z - points.centre_mm.z - points.tan_q * u_mm;
+    return from_middle_mm / points.spacing_mm.z + points.middle(2);
+  });
+}
+
+WeightsAlongZ weights_at_columns(const Grid& grid, const TwoStageSplit& split) {
+  const DirectLattice voxels = DirectLattice::of(grid, HistoLattice::image, {});
+  return weights_along(law_of(split, *split.out), grid.stride(2), [&](std::int64_t column) {
+    const auto x = static_cast<int>(column % grid.size[0]), y = static_cast<int>(column / grid.size[0]);
+    return split.between.coordinates(voxels.position(x, y, 0)).z;
+  });
+}
+
 void ResamplingTaps::set(const Grid& grid, const ViewFrame& frame, const TwoStageSplit& split,
                          const ResamplingKernel& kernel, const RadialProfiles& profiles) {
   law_ = law_of(split, kernel);
-  fine_ = split.fine;
   const auto columns = static_cast<std::size_t>(grid.stride(2));
   first_.resize(columns);
-  u_.resize(columns * static_cast<std::size_t>(law_.channels * law_.count_u));
+  u_.resize(columns * static_cast<std::size_t>(law_.count_u));
   s_.resize(columns * static_cast<std::size_t>(law_.count_s));
-  k_.resize(columns * static_cast<std::size_t>(law_.channels * law_.count_k));
   const DirectLattice voxels = DirectLattice::of(grid, HistoLattice::image, frame);
   tbb::parallel_for(0, grid.size[1], [&](int y) {
     for (int x = 0; x < grid.size[0]; ++x) {
@@ -191,10 +183,9 @@ void ResamplingTaps::set(const Grid& grid, const ViewFrame& frame, const TwoStag
       const RadialLaw radial_law = {radial.data(), static_cast<int>(radial.size()), radial_reach_mm(radial, split.cut),
                                     kernel.sums[profile]};
       const auto column = static_cast<std::size_t>(y * grid.size[0] + x);
-      first_[column] = make_column(law_, radial_law, split.between.coordinates(at),
-                                   u_.data() + column * static_cast<std::size_t>(law_.channels * law_.count_u),
-                                   s_.data() + column * static_cast<std::size_t>(law_.count_s),
-                                   k_.data() + column * static_cast<std::size_t>(law_.channels * law_.count_k));
+      first_[column] = make_across(law_, radial_law, split.between.coordinates(at),
+                                   u_.data() + column * static_cast<std::size_t>(law_.count_u),
+                                   s_.data() + column * static_cast<std::size_t>(law_.count_s));
     }
   });
 }

@@ -2,12 +2,15 @@
 // lattice that lies along the view, and convolved along t with the rest of the ToF response. Histo-images on the views'
 // lattices are then complete; those on the image's lattice need a second resampling.
 //
-// On a view's lattice a kernel is a function of (du, ds, dk): along the view's azimuth, across it, and along z from the
-// sheared rows. There it is Gaussian in du with deviation sigma_tof cos q about -sin q cos q dk, the radial factor in
-// ds, and Gaussian in dk with deviation sigma_axial / cos q. The first resampling has the radial and the axial factor,
-// less what the second one has of them, and a narrow Gaussian in du. The convolution is the same for all voxels. The
-// shift of du by dk, in a tilted view, is a sum over channels: a row dk away is shared out between two narrow Gaussians
-// in du whose shifts lie to both sides of its own. So no weight is negative.
+// In the plane of a view, with u along its azimuth and z along the axis, a kernel has the covariance
+// sigma_axial^2 I + (sigma_tof^2 - sigma_axial^2) n n^T, where n = (cos q, sin q) is the view's direction. So the first
+// resampling has the radial factor across the view and a Gaussian of sigma_axial in u and in z, and what is left is a
+// convolution along the view, where q is the tilt. A point's u says how far its rows lie from the voxels' along z:
+// columns of voxels are first added up across z, with weights that all rows share, and the sums are then resampled
+// along z, with weights that depend on u alone. Where the axial factor is too narrow for the lattice, the Gaussian in u
+// is as narrow as it may be; of the covariance of u and z, tan q (sigma_u^2 - sigma_axial^2) is then missing, which moves
+// the kernel in z by less than 1/500 of what it does in u.
+
 #pragma once
 
 #include <cstdint>
@@ -26,14 +29,9 @@ inline constexpr double least_resampled_fwhm = 1.2;
 
 /// The weights of a resampling by what lies between a point of the view's lattice and a voxel.
 struct ResamplingKernel {
-  double u_sigma_mm = 0, k_sigma_mm = 0;    // Gaussians in du and dk
-  double shift_per_dk = 0;                  // of du
-  std::vector<double> channels_mm = {0.0};  // shifts of du, ascending and equally far apart
-  std::vector<RadialProfile> radial;        // in ds, of each profile of the image; or one for all
-  std::vector<double> sums;                 // of all weights of a voxel, likewise
-
-  /// The share of a channel in a row dk away.
-  double share(std::size_t channel, double dk_mm) const;
+  double u_sigma_mm = 0, z_sigma_mm = 0;  // Gaussians
+  std::vector<RadialProfile> radial;      // across the view, of each profile of the image; or one for all
+  std::vector<double> sums;               // of all weights of a voxel, likewise
 };
 
 struct TwoStageSplit {
@@ -53,34 +51,40 @@ struct TwoStageSplit {
 /// Of one of the split's resamplings.
 ResamplingLaw law_of(const TwoStageSplit& split, const ResamplingKernel& kernel);
 
-/// Of one view: the weights of each column of voxels, products of weights in du, ds and dk.
+/// Weights along z of places that stand in a row, each with those of its first voxel; voxel n's begin `fine` n rows
+/// further on.
+struct WeightsAlongZ {
+  int count = 0;                     // of a place; some are 0
+  std::vector<std::int32_t> starts;  // rows of the lattice
+  std::vector<float> weights;        // [place][count]
+
+  const float* at(std::int64_t place) const { return weights.data() + place * count; }
+};
+
+/// Of the first resampling: of a view's points with i in [-margin, size + margin).
+WeightsAlongZ weights_at_points(const Grid& grid, const TwoStageSplit& split, int margin);
+/// Of the second one: of the columns of voxels.
+WeightsAlongZ weights_at_columns(const Grid& grid, const TwoStageSplit& split);
+
+/// Of one view: the weights of each column of voxels across z, products of weights in u and s.
 class ResamplingTaps {
  public:
   /// Takes another view, in the memory of the one before.
   void set(const Grid& grid, const ViewFrame& frame, const TwoStageSplit& split, const ResamplingKernel& kernel,
            const RadialProfiles& profiles);
 
-  int channels() const { return law_.channels; }
-  int fine() const { return fine_; }
-  /// Weights in du, ds and dk that a column has; some of them are 0.
+  /// Weights in u and s that a column has; some of them are 0.
   int count_u() const { return law_.count_u; }
   int count_s() const { return law_.count_s; }
-  int count_k() const { return law_.count_k; }
 
-  /// The weights of a column's voxel number n begin fine() * n rows above those of its first one.
   ColumnStart first(std::int64_t column) const { return first_[static_cast<std::size_t>(column)]; }
-  /// [channel][count_u]
-  const float* u(std::int64_t column) const { return u_.data() + column * law_.channels * law_.count_u; }
-  /// [count_s]
+  const float* u(std::int64_t column) const { return u_.data() + column * law_.count_u; }
   const float* s(std::int64_t column) const { return s_.data() + column * law_.count_s; }
-  /// [channel][count_k]; the sum over all channels is 1.
-  const float* k(std::int64_t column) const { return k_.data() + column * law_.channels * law_.count_k; }
 
  private:
   ResamplingLaw law_;
-  int fine_ = 1;
   std::vector<ColumnStart> first_;
-  std::vector<float> u_, s_, k_;
+  std::vector<float> u_, s_;
 };
 
 }  // namespace tofstream

@@ -4,7 +4,7 @@
 
 #include "kernels/cuda/chain.cuh"
 #include "kernels/cuda/check.hpp"
-#include "kernels/direct/two_stage_cuda.cuh"
+#include "kernels/direct/two_stage_along.cuh"
 
 namespace tofstream::two_stage {
 
@@ -83,13 +83,29 @@ struct GivenPoints {
       to[0] = four.x, to[1] = four.y, to[2] = four.z, to[3] = four.w;
     }
   }
+  /// All points, of voxels' rows that lie `stride` apart: rows from first_row on, 0 where the lattice has none.
+  __device__ void resample(const DeviceStages& stages, const float* line, int stride, int voxels, int first_row,
+                           int rows) const {
+    constexpr int quads = rows_a_block / 4;
+    const int quad = static_cast<int>(threadIdx.x) % quads, step = static_cast<int>(blockDim.x) / quads;
+    const int row = first_row + 4 * quad;
+    for (int i = static_cast<int>(threadIdx.x) / quads; i < stages.between.size[0] + 2 * before; i += step) {
+      float sums[4] = {};
+      if (row < rows)
+        two_stage::AlongZ(stages.along, i, stages.fine)
+            .to_rows(line + std::int64_t{i - before} * stride, voxels, row, sums);
+      float* const to = at(i - before) + 4 * quad;
+#pragma unroll
+      for (int r = 0; r < 4; ++r) to[r] = row + r < rows ? sums[r] : 0;
+    }
+  }
 };
 
-/// Points of the lattice from those that lie also in its margin; into `points`, or where that is null into
-/// histo-images.
+/// Points of the lattice from voxels' rows at those that lie also in its margin; into `points`, or where that is null
+/// into histo-images.
 __global__ void __launch_bounds__(most_threads)
-    convolve_inwards(StageViews views, StageLattice at, std::int64_t slot_size, const float* from, float* points,
-                     float* histo, std::int64_t histo_points) {
+    convolve_inwards(StageViews views, StageLattice at, StageLattice gathered, const float* from, int voxels,
+                     float* points, float* histo, std::int64_t histo_points) {
   extern __shared__ float shared[];
   chain::wait_for_those_before();
   const Share share;
@@ -102,12 +118,13 @@ __global__ void __launch_bounds__(most_threads)
   const GivenPoints given(shared, reach, count, reach + spare_points);
   float* const made = shared + given.count * memory_stride;
   given.clear_around(-reach, count + reach);
-  given.copy(from + slot * slot_size + at.at(j, 0) + first_row, at.rows, -reach, count + reach, at.rows - first_row);
+  given.resample(stages, from + slot * gathered.floats() + gathered.at(j, 0), gathered.rows, voxels, first_row,
+                 lattice.size[2]);
   __syncthreads();
   for (int first = share.first; first < count && share.row < at.rows; first += share.step) {
     float sums[outputs_a_thread];
     convolve(given.at(first - reach) + share.lane, stages, sums);
-    float* const to = points ? points + slot * slot_size + at.at(j, first) + share.row : nullptr;
+    float* const to = points ? points + slot * at.floats() + at.at(j, first) + share.row : nullptr;
 #pragma unroll
     for (int e = 0; e < outputs_a_thread; ++e) {
       if (first + e >= count) break;
@@ -181,7 +198,8 @@ __global__ void to_columns(const float* images, std::int64_t image_size, int col
   }
 }
 
-__global__ void from_columns(StageColumns from, int columns, int voxels, bool adds, float* images,
+/// images[slot] (+)= the sum of so many columns from the slot's on.
+__global__ void from_columns(StageColumns from, int columns, int voxels, bool adds, int sums, float* images,
                              std::int64_t image_size) {
   __shared__ float values[flip_tile][flip_tile + 1];
   chain::wait_for_those_before();
@@ -189,8 +207,10 @@ __global__ void from_columns(StageColumns from, int columns, int voxels, bool ad
   const int z = static_cast<int>(blockIdx.y) * flip_tile + static_cast<int>(threadIdx.x);
   for (int n = threadIdx.y; n < flip_tile; n += flip_rows) {
     const int column = static_cast<int>(blockIdx.x) * flip_tile + n;
-    if (column < columns && z < voxels)
-      values[n][threadIdx.x] = from.values[slot * from.slot_size + std::int64_t{column} * from.stride + z];
+    if (column >= columns || z >= voxels) continue;
+    float sum = 0;
+    for (int part = 0; part < sums; ++part) sum += from.at(slot + part, column)[z];
+    values[n][threadIdx.x] = sum;
   }
   __syncthreads();
   const int column = static_cast<int>(blockIdx.x) * flip_tile + static_cast<int>(threadIdx.x);
@@ -235,10 +255,14 @@ void queue_to_columns(const float* images, const Grid& grid, int slots, const St
                 images, grid.voxels(), static_cast<int>(grid.stride(2)), grid.size[2], to);
 }
 
-void queue_from_columns(const StageColumns& from, const Grid& grid, int slots, bool adds, float* images,
-                        Stream stream) {
+void queue_from_columns(const StageColumns& from, const Grid& grid, int slots, float* images, Stream stream) {
   chain::launch("put columns into images", from_columns, flip_blocks(grid, slots), dim3(flip_tile, flip_rows), 0,
-                stream, from, static_cast<int>(grid.stride(2)), grid.size[2], adds, images, grid.voxels());
+                stream, from, static_cast<int>(grid.stride(2)), grid.size[2], false, 1, images, grid.voxels());
+}
+
+void queue_add_columns(const StageColumns& from, const Grid& grid, int slots, float* image, Stream stream) {
+  chain::launch("add columns to an image", from_columns, flip_blocks(grid, 1), dim3(flip_tile, flip_rows), 0, stream,
+                from, static_cast<int>(grid.stride(2)), grid.size[2], true, slots, image, grid.voxels());
 }
 
 Convolution::Convolution(const StageLattice& lattice, int points)
@@ -259,10 +283,10 @@ dim3 Convolution::blocks(const StageViews& views) const {
           parts(lattice_.rows, rows_a_block)};
 }
 
-void Convolution::queue_inwards(const StageViews& views, const float* from, float* points, float* histo,
-                                std::int64_t histo_points, Stream stream) const {
+void Convolution::queue_inwards(const StageViews& views, const StageLattice& gathered, const float* from, int voxels,
+                                float* points, float* histo, std::int64_t histo_points, Stream stream) const {
   chain::launch("convolve views", convolve_inwards, blocks(views), threads_for(points_), inwards_bytes_, stream, views,
-                lattice_, lattice_.floats(), from, points, histo, histo_points);
+                lattice_, gathered, from, voxels, points, histo, histo_points);
 }
 
 void Convolution::queue_outwards(const StageViews& views, const float* points, const float* histo,

@@ -6,7 +6,8 @@
 #include <tbb/parallel_for.h>
 
 #include "kernels/direct/direct_backends.hpp"
-#include "kernels/direct/two_stage_resample.cuh"
+#include "kernels/direct/two_stage_along.cuh"
+#include "kernels/direct/two_stage_gather.cuh"
 
 namespace tofstream {
 
@@ -20,30 +21,41 @@ class TwoStageCuda final : public DirectProjector {
       : DirectProjector(grid, set, settings, Backend::cuda), on_image_(settings.lattice == HistoLattice::image) {
     const std::vector<DeviceStages> stages = make_stages();
     lattice_ = lattice_of(stages);
+    gathered_ = lattice_;
+    gathered_.rows = column_stride();
     convolution_.emplace(lattice_, lattice_.made - 2 * lattice_.margin);
     const StageViews all{stages_.data(), all_places_.data(), static_cast<int>(stages.size())};
     std::size_t most_bytes = most_bytes_of_direct_tables;
-    in_.emplace(grid, stages, all, profiles().steps(), lattice_, false, true, most_bytes);
-    if (on_image_) out_.emplace(grid, stages, all, profiles().steps(), lattice_, true, false, most_bytes);
-    image_columns_ = Buffer<float>(Memory::device, column_floats());
+    const RadialSteps steps = profiles().steps();
+    in_.emplace(grid, stages, all, steps, lattice_, column_stride(), false, true, most_bytes);
+    if (on_image_) {
+      out_.emplace(grid, stages, all, steps, lattice_, lattice_.rows, true, false, most_bytes);
+      int most_weights = 0;
+      for (const DeviceStages& place : stages) most_weights = std::max(most_weights, place.out.law.count_z);
+      histo_.emplace(grid, lattice_, most_weights);
+    }
+    image_columns_ = Buffer<float>::zeros(Memory::device, column_floats());
     synchronize(nullptr);  // what is here may next be used on any stream
   }
 
   void forward(const Views& views, const float* image, float* expectation, Stream stream) override {
     require_views(views);
-    const StageColumns voxels{image_columns_.data(), column_stride(), 0};
-    queue_to_columns(image, grid(), 1, voxels, stream);
+    queue_to_columns(image, grid(), 1, {image_columns_.data(), column_stride(), 0}, stream);
     for_each_group(
         views,
         [&](const StageViews& group, int first) {
           float* const histo = expectation + first * points();
           in_->prepare(group, stream);
-          in_->queue_to_points(group, voxels, columns_.data(), points_.data(), stream);
-          if (!on_image_) return convolution_->queue_inwards(group, points_.data(), nullptr, histo, points(), stream);
-          convolution_->queue_inwards(group, points_.data(), other_points_.data(), nullptr, 0, stream);
+          in_->queue_to_points(group, {image_columns_.data(), 0, gathered_points_.data(), gathered_.floats()}, stream);
+          float* const between = on_image_ ? points_.data() : nullptr;
+          convolution_->queue_inwards(group, gathered_, gathered_points_.data(), grid().size[2], between, histo,
+                                      points(), stream);
+          if (!on_image_) return;
           out_->prepare(group, stream);
-          out_->queue_to_voxels(group, other_points_.data(), columns_.data(), false, histo_columns(), stream);
-          queue_from_columns(histo_columns(), grid(), group.count, false, histo, stream);
+          histo_->prepare(group, stream);
+          out_->queue_to_voxels(group, {points_.data(), lattice_.floats(), rows_.data(), row_floats()}, stream);
+          histo_->queue_to_voxels(group, rows_.data(), histo_columns(), stream);
+          queue_from_columns(histo_columns(), grid(), group.count, histo, stream);
         },
         stream);
   }
@@ -51,7 +63,7 @@ class TwoStageCuda final : public DirectProjector {
   void back(const Views& views, const float* values, float* image, Stream stream) override {
     require_views(views);
     if (views.views == 0) return;
-    const StageColumns sum{image_columns_.data(), column_stride(), 0};
+    int sums = 0;
     for_each_group(
         views,
         [&](const StageViews& group, int first) {
@@ -59,21 +71,32 @@ class TwoStageCuda final : public DirectProjector {
           if (on_image_) {
             queue_to_columns(histo, grid(), group.count, histo_columns(), stream);
             out_->prepare(group, stream);
-            out_->queue_to_points(group, histo_columns(), columns_.data(), other_points_.data(), stream);
+            histo_->prepare(group, stream);
+            histo_->queue_to_rows(group, histo_columns(), rows_.data(), stream);
+            out_->queue_to_points(group, {rows_.data(), row_floats(), other_points_.data(), lattice_.floats()}, stream);
             convolution_->queue_outwards(group, other_points_.data(), nullptr, 0, points_.data(), stream);
           } else {
             convolution_->queue_outwards(group, nullptr, histo, points(), points_.data(), stream);
           }
+          queue_from_points(group, lattice_, points_.data(), gathered_, grid().size[2], gathered_points_.data(),
+                            stream);
           in_->prepare(group, stream);
-          in_->queue_to_voxels(group, points_.data(), columns_.data(), first > 0, sum, stream);
+          if (first == 0) {
+            sums = in_->sums_of(group.count);
+            make_room(sums_, Memory::device, sums * column_floats(), stream);
+          }
+          in_->queue_to_sums(group, {gathered_points_.data(), gathered_.floats(), sums_.data(), column_floats()}, sums,
+                             first > 0, stream);
         },
         stream);
-    queue_from_columns(sum, grid(), 1, true, image, stream);
+    queue_add_columns({sums_.data(), column_stride(), column_floats()}, grid(), sums, image, stream);
   }
 
  private:
   int column_stride() const { return to_four(grid().size[2]); }
   std::int64_t column_floats() const { return grid().stride(2) * column_stride(); }
+  /// Of columns of voxels on rows of the lattice.
+  std::int64_t row_floats() const { return grid().stride(2) * lattice_.rows; }
   StageColumns histo_columns() { return {histo_columns_.data(), column_stride(), column_floats()}; }
 
   /// What is the same in each call: the views' splits.
@@ -84,7 +107,8 @@ class TwoStageCuda final : public DirectProjector {
       splits[p].emplace(grid(), frames()[p], settings().kernel, profiles(), settings().lattice);
     });
     std::vector<RadialGaussian> parts_of_all;
-    std::vector<float> rest;
+    std::vector<float> rest, along;
+    std::vector<std::int32_t> starts;
     std::vector<RadialLaw> laws;
     std::vector<std::size_t> part_begins;  // of laws
     const auto add_laws = [&](const TwoStageSplit& split, const ResamplingKernel& kernel) {
@@ -111,12 +135,10 @@ class TwoStageCuda final : public DirectProjector {
         add_laws(split, *split.out);
         to.out = {law_of(split, *split.out), nullptr, static_cast<int>(split.out->radial.size())};
       }
-      // Weights along z are read four at a time.
-      for (DeviceResampling* const resampling : {&to.in, &to.out})
-        resampling->law.count_k = to_four(resampling->law.count_k);
       const std::vector<float> weights = split.rest_weights(static_cast<double>(settings().kernel.cut_sigma));
       to.reach = static_cast<int>(weights.size() / 2);
       to.blocks = static_cast<int>(parts(static_cast<std::int64_t>(weights.size()), tap_block));
+      add_along(weights_at_points(grid(), split, to.reach), to, along, starts);
       rest_begins[p] = rest.size();
       rest.insert(rest.end(), weights.begin(), weights.end());
       rest.resize(rest_begins[p] + static_cast<std::size_t>(to.blocks * tap_block), 0.0f);
@@ -125,8 +147,17 @@ class TwoStageCuda final : public DirectProjector {
     for (std::size_t a = 0; a < laws.size(); ++a) laws[a].parts = radial_parts_.data() + part_begins[a];
     radial_laws_ = Buffer<RadialLaw>::from(laws).to(Memory::device);
     rest_ = Buffer<float>::from(rest).to(Memory::device);
+    along_ = Buffer<float>::from(along).to(Memory::device);
+    along_starts_ = Buffer<std::int32_t>::from(starts).to(Memory::device);
     std::vector<std::int32_t> all;
+    std::size_t of_view = 0, start_of_view = 0;
     for (std::size_t p = 0; p < places; ++p) {
+      DeviceAlong& to = stages[p].along;
+      const auto width = static_cast<std::size_t>(stages[p].between.size[0] + 2 * stages[p].reach);
+      to.weights = along_.data() + of_view;
+      to.starts = along_starts_.data() + start_of_view;
+      of_view += width * static_cast<std::size_t>(to.count);
+      start_of_view += width;
       stages[p].in.radial = radial_laws_.data() + in_laws[p];
       stages[p].out.radial = radial_laws_.data() + out_laws[p];
       stages[p].rest = rest_.data() + rest_begins[p];
@@ -136,6 +167,21 @@ class TwoStageCuda final : public DirectProjector {
     all_places_ = Buffer<std::int32_t>::from(all).to(Memory::device);
     synchronize(nullptr);  // the host's copies may go
     return stages;
+  }
+
+  /// Adds a view's weights along z as AlongZ reads them.
+  static void add_along(const WeightsAlongZ& from, DeviceStages& stages, std::vector<float>& weights,
+                        std::vector<std::int32_t>& starts) {
+    const int most_skipped = stages.fine == 1 ? 3 : 0, count = to_four(from.count + most_skipped);
+    stages.along.count = count;
+    for (std::size_t place = 0; place < from.starts.size(); ++place) {
+      const std::int32_t start = from.starts[place], skipped = stages.fine == 1 ? (start % 4 + 4) % 4 : 0;
+      const float* const own = from.at(static_cast<std::int64_t>(place));
+      starts.push_back(start - skipped);
+      weights.insert(weights.end(), static_cast<std::size_t>(skipped), 0.0f);
+      weights.insert(weights.end(), own, own + from.count);
+      weights.resize(weights.size() + static_cast<std::size_t>(count - skipped - from.count), 0.0f);
+    }
   }
 
   /// Room for the points of any view.
@@ -156,36 +202,39 @@ class TwoStageCuda final : public DirectProjector {
   /// Calls work(group, first view) for some views at a time.
   template <class Work>
   void for_each_group(const Views& views, const Work& work, Stream stream) {
-    const std::int64_t spread = std::max(in_->column_floats(), out_ ? out_->column_floats() : 0);
-    const std::int64_t a_view = spread + lattice_.floats() + (on_image_ ? column_floats() + lattice_.floats() : 0);
+    const std::int64_t a_view =
+        gathered_.floats() + lattice_.floats() + (on_image_ ? row_floats() + column_floats() + lattice_.floats() : 0);
     const auto held = static_cast<std::int64_t>(most_bytes_of_direct_stages / sizeof(float)) / a_view;
     constexpr std::int64_t most = 1 << 14;  // a grid of blocks has no more than 65535 along y
     const auto group = static_cast<int>(std::clamp<std::int64_t>(held, 1, std::min<std::int64_t>(views.views, most)));
-    make_room(columns_, Memory::device, spread * group, stream);
-    make_points(points_, group, stream);
+    make_points(gathered_points_, gathered_, group, stream);
+    make_points(points_, lattice_, group, stream);
     if (on_image_) {
-      make_points(other_points_, group, stream);
+      make_points(other_points_, lattice_, group, stream);
+      make_room(rows_, Memory::device, row_floats() * group, stream);
       make_room(histo_columns_, Memory::device, column_floats() * group, stream);
     }
     for (int first = 0; first < views.views; first += group)
       work(StageViews{stages_.data(), views.index + first, std::min(group, views.views - first)}, first);
   }
   /// Points that nothing writes stay 0.
-  void make_points(Buffer<float>& buffer, int views, Stream stream) const {
-    if (buffer.size() < views * lattice_.floats())
-      buffer = Buffer<float>::zeros(Memory::device, views * lattice_.floats(), stream);
+  static void make_points(Buffer<float>& buffer, const StageLattice& lattice, int views, Stream stream) {
+    if (buffer.size() < views * lattice.floats())
+      buffer = Buffer<float>::zeros(Memory::device, views * lattice.floats(), stream);
   }
 
   bool on_image_;
-  StageLattice lattice_;
+  StageLattice lattice_, gathered_;  // the latter with voxels' rows
   Buffer<RadialGaussian> radial_parts_;
   Buffer<RadialLaw> radial_laws_;
-  Buffer<float> rest_;
+  Buffer<float> rest_, along_;
+  Buffer<std::int32_t> along_starts_;
   Buffer<DeviceStages> stages_;
   Buffer<std::int32_t> all_places_;
   std::optional<Convolution> convolution_;
-  std::optional<Resampling> in_, out_;
-  Buffer<float> image_columns_, columns_, points_, other_points_, histo_columns_;
+  std::optional<PlaneResampling> in_, out_;
+  std::optional<HistoColumns> histo_;
+  Buffer<float> image_columns_, sums_, gathered_points_, points_, other_points_, rows_, histo_columns_;
 };
 
 }  // namespace

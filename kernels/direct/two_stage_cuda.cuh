@@ -1,8 +1,8 @@
 // What the files of two_stage on CUDA share (two_stage.hpp). Voxels, and points of a view's lattice, are stored as
-// columns along z. A resampling is a product: along z each column has weights of its own, and across z groups of four
-// neighbouring columns read lists of columns, whose weights serve all rows. So forward projection spreads columns along
-// z, gathers them by lists at the points of the lattice and convolves along the view; back projection is its mirror
-// image. All sums are in a fixed order.
+// columns along z. Across z, groups of four neighbouring columns read lists of columns, whose weights serve all rows
+// (two_stage_gather); along z a point has weights of its own (two_stage_along). So forward projection gathers columns
+// of voxels at the points of the lattice, and resamples them along z on their way into the convolution along the view;
+// back projection is its mirror image. All sums are in a fixed order.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,20 @@ struct DeviceResampling {
   int profiles = 1;
 };
 
+/// Weights along z, [place][count], as two_stage_along.cuh reads them.
+struct DeviceAlong {
+  const float* weights = nullptr;
+  const std::int32_t* starts = nullptr;
+  int count = 0;  // whole fours
+};
+
 struct DeviceStages {
   DirectLattice between;
   ViewFrame frame;
   DeviceResampling in, out;
   const float* rest = nullptr;  // of the convolution, in whole blocks, the last ones 0
   int fine = 1, reach = 0, blocks = 1;
+  DeviceAlong along;  // of points from -reach on: the first resampling's
 
   TOFSTREAM_HOST_DEVICE const DeviceResampling& resampling(bool is_out) const { return is_out ? out : in; }
 };
@@ -45,6 +53,7 @@ struct StageColumns {
   float* values = nullptr;
   int stride = 0;
   std::int64_t slot_size = 0;  // 0: one for all views
+  __device__ float* at(int slot, int column) const { return values + slot * slot_size + std::int64_t{column} * stride; }
 };
 
 /// How the points between the stages lie in memory, alike for all views: [line][point + margin][row].
@@ -69,8 +78,10 @@ TOFSTREAM_HOST_DEVICE constexpr int to_four(int size) {
 
 /// columns[slot][column][z] = images[slot][z][column]; null stands for ones.
 void queue_to_columns(const float* images, const Grid& grid, int slots, const StageColumns& to, Stream stream);
-/// Its transpose: images[slot][z][column] (+)= columns[slot][column][z].
-void queue_from_columns(const StageColumns& from, const Grid& grid, int slots, bool adds, float* images, Stream stream);
+/// Its transpose: images[slot][z][column] = columns[slot][column][z].
+void queue_from_columns(const StageColumns& from, const Grid& grid, int slots, float* images, Stream stream);
+/// image[z][column] += the sum over slots.
+void queue_add_columns(const StageColumns& from, const Grid& grid, int slots, float* image, Stream stream);
 
 /// The convolution along t with the rest of the ToF response. Histo-images are [slot][z][line][point].
 class Convolution {
@@ -78,11 +89,11 @@ class Convolution {
   /// For lattices with lines of at most so many points. Throws std::invalid_argument where they do not fit shared
   /// memory.
   Convolution(const StageLattice& lattice, int points);
-  /// Points of a view's lattice, from those that lie also in its margin: into `points`, or where that is null into
-  /// histo-images.
-  void queue_inwards(const StageViews& views, const float* from, float* points, float* histo, std::int64_t histo_points,
-                     Stream stream) const;
-  /// Its transpose: points also of the margin, from those of the lattice alone: of `points`, or where that is null of
+  /// Points of a view's lattice, from voxels' rows at those that lie also in its margin, which `gathered` says how they
+  /// lie in memory; into `points`, or where that is null into histo-images.
+  void queue_inwards(const StageViews& views, const StageLattice& gathered, const float* from, int voxels,
+                     float* points, float* histo, std::int64_t histo_points, Stream stream) const;
+  /// The convolution's transpose: points also of the margin, from those of the lattice alone: of `points`, or where that is null of
   /// histo-images, or where these are null too from ones.
   void queue_outwards(const StageViews& views, const float* points, const float* histo, std::int64_t histo_points,
                       float* to, Stream stream) const;

@@ -1,17 +1,17 @@
-// The resamplings of two_stage on CUDA: see two_stage_resample.cuh.
+// Sums of columns across z: see two_stage_gather.cuh.
 #include <algorithm>
 #include <climits>
 #include <utility>
 
 #include "kernels/cuda/chain.cuh"
 #include "kernels/cuda/check.hpp"
-#include "kernels/direct/two_stage_resample.cuh"
+#include "kernels/direct/two_stage_gather.cuh"
 
 namespace tofstream::two_stage {
 
 namespace {
 
-constexpr int weight_threads = 128, list_threads = 64, gather_threads = 256, column_threads = 256;
+constexpr int weight_threads = 128, list_threads = 64, gather_threads = 256;
 
 /// Which groups the threads of a block have, `quads` of them a group.
 struct GatherBlocks {
@@ -26,35 +26,29 @@ struct GatherBlocks {
 };
 
 __global__ void __launch_bounds__(weight_threads)
-    make_weights(StageViews views, DirectLattice voxels, RadialSteps steps, bool is_out, WeightsAcross across,
-                 WeightsAlong along) {
+    make_weights(StageViews views, DirectLattice voxels, RadialSteps steps, bool is_out, WeightsAcross across) {
   const int column = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x), slot = static_cast<int>(blockIdx.y);
   if (column >= across.columns) return;
   const DeviceStages& stages = views[slot];
   const DeviceResampling& resampling = stages.resampling(is_out);
-  const ResamplingLaw& law = resampling.law;
   const Vec3d at = voxels.position(column % voxels.size[0], column / voxels.size[0], 0);
   const int profile = resampling.profiles == 1 ? 0 : steps.index(stages.frame.s(at));
-  const std::int64_t table = std::int64_t{slot} * across.columns + column,
-                     table_along = along.table(slot, views.index[slot], column);
+  const std::int64_t table = std::int64_t{slot} * across.columns + column;
   float* const u = across.weights + table * across.stride;
-  const ColumnStart start = make_column(law, resampling.radial[profile], stages.between.coordinates(at), u,
-                                        u + law.channels * law.count_u, along.weights + table_along * along.stride);
-  across.starts[table] = start;
-  along.starts[table_along] = start.k;
+  across.starts[table] = make_across(resampling.law, resampling.radial[profile], stages.between.coordinates(at), u,
+                                     u + resampling.law.count_u);
 }
 
 /// The first target of a group.
 struct FirstTarget {
-  int x = 0, y = 0, layer = 0;
+  int x = 0, y = 0;
   __device__ FirstTarget(const TargetGroups& groups, int group) {
     constexpr unsigned of_tile = TargetGroups::tile_x * TargetGroups::tile_y;
-    const auto tiles_x = static_cast<unsigned>(groups.tiles_x), tiles_y = static_cast<unsigned>(groups.tiles_y);
-    const unsigned tile = static_cast<unsigned>(group) / of_tile, line = tile / tiles_x;
+    const auto tiles_x = static_cast<unsigned>(groups.tiles_x);
+    const unsigned tile = static_cast<unsigned>(group) / of_tile;
     const int within = static_cast<int>(static_cast<unsigned>(group) % of_tile);
-    layer = static_cast<int>(line / tiles_y);
     x = 2 * (static_cast<int>(tile % tiles_x) * TargetGroups::tile_x + within % TargetGroups::tile_x);
-    y = 2 * (static_cast<int>(line % tiles_y) * TargetGroups::tile_y + within / TargetGroups::tile_x);
+    y = 2 * (static_cast<int>(tile / tiles_x) * TargetGroups::tile_y + within / TargetGroups::tile_x);
   }
 };
 
@@ -71,12 +65,12 @@ struct ViewWeights {
         starts(across.starts + std::int64_t{slot} * across.columns),
         stride(across.stride) {}
   /// Of a column at a point of the lattice.
-  __device__ float at(int column, int channel, int i, int j) const {
+  __device__ float at(int column, int i, int j) const {
     const ColumnStart start = starts[column];
     const int u = i - start.u, s = j - start.s;
     if (u < 0 || u >= law.count_u || s < 0 || s >= law.count_s) return 0;
     const float* const own = weights + std::int64_t{column} * stride;
-    return own[channel * law.count_u + u] * own[law.channels * law.count_u + s];
+    return own[u] * own[law.count_u + s];
   }
 };
 
@@ -84,7 +78,7 @@ __device__ bool is_any(float4 weight) {
   return weight.x != 0 || weight.y != 0 || weight.z != 0 || weight.w != 0;
 }
 
-/// take(weights, source) for all columns that give to the four points from (i, j) on, one channel behind the other.
+/// take(weights, source) for all columns that give to the four points from (i, j) on.
 template <class Take>
 __device__ void for_each_column(const DeviceStages& stages, const ViewWeights& weights, const DirectLattice& voxels,
                                 int i, int j, const Take& take) {
@@ -102,22 +96,21 @@ __device__ void for_each_column(const DeviceStages& stages, const ViewWeights& w
             end_x = min(voxels.size[0], static_cast<int>(floor(middle.x + half_x)) + 1);
   const int begin_y = max(0, static_cast<int>(ceil(middle.y - half_y))),
             end_y = min(voxels.size[1], static_cast<int>(floor(middle.y + half_y)) + 1);
-  for (int channel = 0; channel < law.channels; ++channel)
-    for (int y = begin_y; y < end_y; ++y)
-      for (int x = begin_x; x < end_x; ++x) {
-        const int column = y * voxels.size[0] + x;
-        const ColumnStart start = weights.starts[column];
-        if (i + 1 < start.u || i >= start.u + law.count_u || j + 1 < start.s || j >= start.s + law.count_s) continue;
-        const float4 weight = {weights.at(column, channel, i, j), weights.at(column, channel, i + 1, j),
-                               weights.at(column, channel, i, j + 1), weights.at(column, channel, i + 1, j + 1)};
-        if (is_any(weight)) take(weight, channel * voxels.size[0] * voxels.size[1] + column);
-      }
+  for (int y = begin_y; y < end_y; ++y)
+    for (int x = begin_x; x < end_x; ++x) {
+      const int column = y * voxels.size[0] + x;
+      const ColumnStart start = weights.starts[column];
+      if (i + 1 < start.u || i >= start.u + law.count_u || j + 1 < start.s || j >= start.s + law.count_s) continue;
+      const float4 weight = {weights.at(column, i, j), weights.at(column, i + 1, j), weights.at(column, i, j + 1),
+                             weights.at(column, i + 1, j + 1)};
+      if (is_any(weight)) take(weight, column);
+    }
 }
 
 /// take(weights, source) for all points that the four columns from (x, y) on collect; sources lie as `at` says.
 template <class Take>
 __device__ void for_each_point(const DeviceStages& stages, const ViewWeights& weights, const DirectLattice& voxels,
-                               const StageLattice& at, int margin, int channel, int x, int y, const Take& take) {
+                               const StageLattice& at, int margin, int x, int y, const Take& take) {
   const ResamplingLaw& law = weights.law;
   int column[4], begin_i = INT_MAX, end_i = INT_MIN, begin_j = INT_MAX, end_j = INT_MIN;
   for (int c = 0; c < 4; ++c) {
@@ -138,7 +131,7 @@ __device__ void for_each_point(const DeviceStages& stages, const ViewWeights& we
     for (int i = begin_i; i < end_i; ++i) {
       float of[4] = {};
       for (int c = 0; c < 4; ++c)
-        if (column[c] >= 0) of[c] = weights.at(column[c], channel, i, j);
+        if (column[c] >= 0) of[c] = weights.at(column[c], i, j);
       const float4 weight = {of[0], of[1], of[2], of[3]};
       if (is_any(weight)) take(weight, j * at.width + i + at.margin);
     }
@@ -150,11 +143,7 @@ __device__ void for_each_source(const StageViews& views, int slot, const Weights
                                 bool to_points, const FirstTarget& target, const Take& take) {
   const DeviceStages& stages = views[slot];
   const ViewWeights weights(stages.resampling(is_out).law, across, slot);
-  if (!to_points) {
-    if (target.layer < weights.law.channels)
-      for_each_point(stages, weights, voxels, at, margin, target.layer, target.x, target.y, take);
-    return;
-  }
+  if (!to_points) return for_each_point(stages, weights, voxels, at, margin, target.x, target.y, take);
   const int i = target.x - at.margin, j = target.y;
   if (j < stages.between.size[1] && i + 1 >= -margin && i < stages.between.size[0] + margin)
     for_each_column(stages, weights, voxels, i, j, take);
@@ -174,7 +163,7 @@ __global__ void __launch_bounds__(list_threads)
 
 __global__ void __launch_bounds__(list_threads)
     make_lists(StageViews views, WeightsAcross across, DirectLattice voxels, StageLattice at, bool is_out, int margin,
-               bool to_points, TargetGroups groups, GatherLists lists) {
+               bool to_points, TargetGroups groups, int quads, GatherLists lists) {
   const int group = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x), slot = static_cast<int>(blockIdx.y);
   if (group >= groups.count()) return;
   const int place = views.index[slot];
@@ -185,7 +174,7 @@ __global__ void __launch_bounds__(list_threads)
   for_each_source(views, slot, across, voxels, at, is_out, margin, to_points, FirstTarget(groups, group),
                   [&](float4 weight, int source) {
                     lists.weights[to] = weight;
-                    lists.sources[to++] = last = source * (at.rows / 4);
+                    lists.sources[to++] = last = source * quads;
                   });
   for (; to < end; ++to) {
     lists.weights[to] = float4{};
@@ -200,17 +189,11 @@ __device__ void add_weighted(float4& sum, float weight, float4 value) {
   sum.w += weight * value.w;
 }
 
-/// to[slot][target] = the weighted sources of its list, four rows a thread. `staged`: a block's lists lie in shared
-/// memory.
+/// Adds a slot's weighted sources of a group's list. `staged`: the block's lists are put into shared memory first.
 template <bool staged>
-__global__ void __launch_bounds__(gather_threads, 4)
-    gather(StageViews views, GatherLists lists, TargetGroups groups, int quads, const float4* from,
-           std::int64_t from_slot, float4* to, std::int64_t to_slot) {
+__device__ void add_list(GatherLists lists, const TargetGroups& groups, int quads, int slot, int place, int group,
+                         const float4* values, float4 (&sum)[4]) {
   extern __shared__ float4 shared[];
-  chain::wait_for_those_before();
-  const unsigned n = blockIdx.x * gather_threads + threadIdx.x, quads_here = static_cast<unsigned>(quads);
-  const auto group = static_cast<int>(n / quads_here), quad = static_cast<int>(n % quads_here);
-  const int slot = static_cast<int>(blockIdx.y), place = views.index[slot];
   const std::int32_t* const begins = lists.begins + std::int64_t{place} * (groups.count() + 1);
   const std::int64_t of_place = lists.first(slot, place);
   const float4* weights = lists.weights + of_place;
@@ -227,14 +210,9 @@ __global__ void __launch_bounds__(gather_threads, 4)
     weights = shared - first;
     sources = reinterpret_cast<const std::int32_t*>(copied) - first;
   }
-  if (group >= groups.count()) return;
-  const FirstTarget target(groups, group);
-  if (target.x >= groups.points || target.y >= groups.lines) return;
-  const float4* const values = from + slot * from_slot + quad;
-  float4 sum[4] = {};
   constexpr int entries_of_part = 64;  // an error of rounding grows with the root of the terms of a sum
-  const int end = begins[group + 1];
-  for (int first = begins[group]; first < end; first += entries_of_part) {
+  const int begin = group < groups.count() ? begins[group] : 0, end = group < groups.count() ? begins[group + 1] : 0;
+  for (int first = begin; first < end; first += entries_of_part) {
     float4 part[4] = {};
     const int end_of_part = min(first + entries_of_part, end);
 #pragma unroll 1
@@ -256,133 +234,56 @@ __global__ void __launch_bounds__(gather_threads, 4)
 #pragma unroll
     for (int t = 0; t < 4; ++t) add_weighted(sum[t], 1, part[t]);
   }
+  if (staged) __syncthreads();  // the next slot's lists come
+}
+
+/// to[slot][target] (+)= the weighted sources of its list, four rows a thread; of slots blockIdx.y, blockIdx.y +
+/// gridDim.y, ...
+template <bool staged>
+__global__ void __launch_bounds__(gather_threads, 4)
+    gather(StageViews views, GatherLists lists, TargetGroups groups, int quads, GatheredColumns columns, bool adds) {
+  chain::wait_for_those_before();
+  const unsigned n = blockIdx.x * gather_threads + threadIdx.x, quads_here = static_cast<unsigned>(quads);
+  const auto group = static_cast<int>(n / quads_here), quad = static_cast<int>(n % quads_here);
+  const auto first_slot = static_cast<int>(blockIdx.y);
+  float4 sum[4] = {};
+  for (int slot = first_slot; slot < views.count; slot += static_cast<int>(gridDim.y))
+    add_list<staged>(lists, groups, quads, slot, views.index[slot], group,
+                     reinterpret_cast<const float4*>(columns.from + slot * columns.from_slot) + quad, sum);
+  if (group >= groups.count()) return;
+  const FirstTarget target(groups, group);
+  auto* const to = reinterpret_cast<float4*>(columns.to + first_slot * columns.to_slot) + quad;
 #pragma unroll
   for (int t = 0; t < 4; ++t) {
     const int x = target.x + t % 2, y = target.y + t / 2;
     if (x >= groups.points || y >= groups.lines) continue;
-    to[slot * to_slot + ((std::int64_t{target.layer} * groups.lines + y) * groups.width + x) * quads + quad] = sum[t];
+    float4& out = to[(std::int64_t{y} * groups.width + x) * quads];
+    if (adds) add_weighted(sum[t], 1, out);
+    out = sum[t];
   }
-}
-
-/// values[first + i], 0 where there are none.
-template <int count>
-__device__ void read_rows(const float* values, int first, int size, float (&rows)[count]) {
-#pragma unroll
-  for (int i = 0; i < count; ++i)
-    rows[i] = static_cast<unsigned>(first + i) < static_cast<unsigned>(size) ? values[first + i] : 0.0f;
-}
-
-/// spread[slot][channel][column][row] = what the column's voxels give to a row of the lattice, four rows a thread.
-__global__ void __launch_bounds__(column_threads)
-    spread_along_z(StageViews views, WeightsAlong along, bool is_out, int voxels, StageColumns from, int channels,
-                   int quads, float4* spread) {
-  chain::wait_for_those_before();
-  const unsigned n = blockIdx.x * column_threads + threadIdx.x, quads_here = static_cast<unsigned>(quads);
-  const auto column = static_cast<int>(n / quads_here), quad = static_cast<int>(n % quads_here);
-  if (column >= along.columns) return;
-  const int slot = static_cast<int>(blockIdx.y);
-  const DeviceStages& stages = views[slot];
-  const ResamplingLaw& law = stages.resampling(is_out).law;
-  const int fine = stages.fine, count = law.count_k, rows = stages.between.size[2];
-  const std::int64_t table = along.table(slot, views.index[slot], column);
-  const float* const x = from.values + slot * from.slot_size + std::int64_t{column} * from.stride;
-  // Voxel z gives to rows first + fine z + m, with the weight m.
-  const int from_first = 4 * quad - along.starts[table];
-  for (int channel = 0; channel < channels; ++channel) {
-    const float* const k = along.weights + table * along.stride + channel * count;
-    float sum[4] = {};
-    for (int b = 0; fine == 1 && channel < law.channels && b < count; b += 4) {
-      const float4 weight = *reinterpret_cast<const float4*>(k + b);
-      float given[7];
-      read_rows(x, from_first - b - 3, voxels, given);
-#pragma unroll
-      for (int r = 0; r < 4; ++r)
-        sum[r] += weight.x * given[r + 3] + weight.y * given[r + 2] + weight.z * given[r + 1] + weight.w * given[r];
-    }
-#pragma unroll
-    for (int r = 0; r < 4; ++r) {
-      if (fine > 1 && channel < law.channels) {
-        const int skipped = ((from_first + r) % fine + fine) % fine;
-        for (int m = skipped, z = (from_first + r - skipped) / fine; m < count; m += fine, --z)
-          if (z >= 0 && z < voxels) sum[r] += k[m] * x[z];
-      }
-      if (4 * quad + r >= rows) sum[r] = 0;
-    }
-    spread[((std::int64_t{slot} * channels + channel) * along.columns + column) * quads + quad] = {sum[0], sum[1],
-                                                                                                   sum[2], sum[3]};
-  }
-}
-
-/// Its transpose: to (+)= what rows give to voxels, four voxels a thread.
-__global__ void __launch_bounds__(column_threads)
-    collect_along_z(StageViews views, WeightsAlong along, bool is_out, int channels, int rows, const float* collected,
-                    bool adds, StageColumns to) {
-  chain::wait_for_those_before();
-  const unsigned n = blockIdx.x * column_threads + threadIdx.x, fours = static_cast<unsigned>(to.stride) / 4;
-  const auto column = static_cast<int>(n / fours), z = 4 * static_cast<int>(n % fours);
-  if (column >= along.columns) return;
-  const int begin = to.slot_size == 0 ? 0 : static_cast<int>(blockIdx.y);
-  const int end = to.slot_size == 0 ? views.count : begin + 1;
-  auto& out = *reinterpret_cast<float4*>(to.values + begin * to.slot_size + std::int64_t{column} * to.stride + z);
-  float total[4] = {};
-  for (int slot = begin; slot < end; ++slot) {
-    const DeviceStages& stages = views[slot];
-    const ResamplingLaw& law = stages.resampling(is_out).law;
-    const int count = law.count_k, fine = stages.fine;
-    const std::int64_t table = along.table(slot, views.index[slot], column);
-    const int first = along.starts[table] + fine * z;
-    float sum[4] = {};
-    for (int channel = 0; channel < law.channels; ++channel) {
-      const float* const values =
-          collected + ((std::int64_t{slot} * channels + channel) * along.columns + column) * rows;
-      const float* const k = along.weights + table * along.stride + channel * count;
-      for (int b = 0; b < count; b += 4) {
-        const float4 weight = *reinterpret_cast<const float4*>(k + b);
-        float given[7];
-        if (fine == 1) read_rows(values, first + b, rows, given);
-#pragma unroll
-        for (int r = 0; r < 4; ++r) {
-          if (fine == 1) {
-            sum[r] += weight.x * given[r] + weight.y * given[r + 1] + weight.z * given[r + 2] + weight.w * given[r + 3];
-          } else {
-            float own[4];
-            read_rows(values, first + fine * r + b, rows, own);
-            sum[r] += weight.x * own[0] + weight.y * own[1] + weight.z * own[2] + weight.w * own[3];
-          }
-        }
-      }
-    }
-#pragma unroll
-    for (int r = 0; r < 4; ++r) total[r] += sum[r];
-  }
-  float4 made = {total[0], total[1], total[2], total[3]};
-  if (adds) add_weighted(made, 1, out);
-  out = made;
 }
 
 }  // namespace
 
-Resampling::Resampling(const Grid& grid, const std::vector<DeviceStages>& stages, const StageViews& all,
-                       RadialSteps steps, const StageLattice& lattice, bool is_out, bool has_margin,
-                       std::size_t& most_bytes)
+PlaneResampling::PlaneResampling(const Grid& grid, const std::vector<DeviceStages>& stages, const StageViews& all,
+                                 RadialSteps steps, const StageLattice& lattice, int rows, bool is_out, bool has_margin,
+                                 std::size_t& most_bytes)
     : grid_(grid),
       voxels_(DirectLattice::of(grid, HistoLattice::image, {})),
       steps_(steps),
       lattice_(lattice),
+      rows_(rows),
       is_out_(is_out),
       has_margin_(has_margin) {
   for (const DeviceStages& place : stages) {
     const ResamplingLaw& law = place.resampling(is_out).law;
-    channels_ = std::max(channels_, law.channels);
-    across_stride_ = std::max(across_stride_, law.channels * law.count_u + law.count_s);
-    along_stride_ = std::max(along_stride_, law.channels * law.count_k);
+    across_stride_ = std::max(across_stride_, law.count_u + law.count_s);
   }
-  to_points_.groups = TargetGroups(lattice.made, lattice.lines, 1, lattice.width);
-  to_voxels_.groups = TargetGroups(grid.size[0], grid.size[1], channels_, grid.size[0]);
+  to_points_.groups = TargetGroups(lattice.made, lattice.lines, lattice.width);
+  to_voxels_.groups = TargetGroups(grid.size[0], grid.size[1], grid.size[0]);
   count_entries(to_points_, true, all);
   count_entries(to_voxels_, false, all);
-  std::size_t bytes = static_cast<std::size_t>(all.count) * static_cast<std::size_t>(columns()) *
-                      (static_cast<std::size_t>(along_stride_) * sizeof(float) + sizeof(std::int32_t));
+  std::size_t bytes = 0;
   for (const Lists* const lists : {&to_points_, &to_voxels_})
     bytes += static_cast<std::size_t>(lists->place_entries.back()) * (sizeof(float4) + sizeof(std::int32_t));
   keeps_all_ = bytes <= most_bytes;
@@ -402,7 +303,7 @@ Resampling::Resampling(const Grid& grid, const std::vector<DeviceStages>& stages
 
 /// Calls work(some views), for whose weights across z there is room.
 template <class Work>
-void Resampling::for_each_part(const StageViews& all, const Work& work) {
+void PlaneResampling::for_each_part(const StageViews& all, const Work& work) {
   constexpr std::int64_t most_floats = 16 << 20;
   const std::int64_t a_view = std::int64_t{columns()} * across_stride_;
   const int part = static_cast<int>(std::clamp<std::int64_t>(most_floats / a_view, 1, all.count));
@@ -410,7 +311,7 @@ void Resampling::for_each_part(const StageViews& all, const Work& work) {
     work(StageViews{all.stages, all.index + first, std::min(part, all.count - first)});
 }
 
-void Resampling::count_entries(Lists& lists, bool to_points, const StageViews& all) {
+void PlaneResampling::count_entries(Lists& lists, bool to_points, const StageViews& all) {
   const std::int64_t stride = lists.groups.count() + 1;
   lists.begins = Buffer<std::int32_t>::zeros(Memory::device, all.count * stride);
   for_each_part(all, [&](const StageViews& part) {
@@ -428,7 +329,7 @@ void Resampling::count_entries(Lists& lists, bool to_points, const StageViews& a
     for (std::int64_t group = 0; group < stride; ++group) entries += std::exchange(of_place[group], entries);
     lists.most = std::max<std::int64_t>(lists.most, entries);
     lists.place_entries.push_back(lists.place_entries.back() + entries);
-    const int quads = lattice_.rows / 4, groups = lists.groups.count();
+    const int quads = rows_ / 4, groups = lists.groups.count();
     for (unsigned block = 0; block < GatherBlocks::count(quads, groups); ++block)
       lists.most_of_block = std::max(lists.most_of_block, of_place[GatherBlocks::end_group(block, quads, groups)] -
                                                               of_place[GatherBlocks::first_group(block, quads)]);
@@ -441,13 +342,8 @@ void Resampling::count_entries(Lists& lists, bool to_points, const StageViews& a
   synchronize(nullptr);  // the host's copy may go
 }
 
-/// For tables of so many views, or places.
-void Resampling::make_room(int views, Stream stream) {
-  const std::int64_t tables = std::int64_t{views} * columns();
-  if (along_starts_.size() < tables) {
-    along_weights_ = Buffer<float>(Memory::device, tables * along_stride_, stream);
-    along_starts_ = Buffer<std::int32_t>(Memory::device, tables, stream);
-  }
+/// For lists of so many views, or of all places.
+void PlaneResampling::make_room(int views, Stream stream) {
   for (Lists* const lists : {&to_points_, &to_voxels_}) {
     const std::int64_t entries = keeps_all_ ? lists->place_entries.back() : views * lists->most;
     if (lists->sources.size() >= entries) continue;
@@ -456,73 +352,69 @@ void Resampling::make_room(int views, Stream stream) {
   }
 }
 
-GatherLists Resampling::at(Lists& lists) const {
+GatherLists PlaneResampling::at(Lists& lists) const {
   return {lists.begins.data(),  keeps_all_ ? lists.places.data() : nullptr,
           lists.most,           lists.most_of_block,
           lists.weights.data(), lists.sources.data()};
 }
-WeightsAlong Resampling::along() {
-  return {along_weights_.data(), along_starts_.data(), along_stride_, columns(), keeps_all_};
-}
-WeightsAcross Resampling::across() {
+WeightsAcross PlaneResampling::across() {
   return {across_weights_.data(), across_starts_.data(), across_stride_, columns()};
 }
 
-void Resampling::queue_weights(const StageViews& views, Stream stream) {
+void PlaneResampling::queue_weights(const StageViews& views, Stream stream) {
   const std::int64_t tables = std::int64_t{views.count} * columns();
   if (across_starts_.size() < tables) {
     across_weights_ = Buffer<float>(Memory::device, tables * across_stride_, stream);
     across_starts_ = Buffer<ColumnStart>(Memory::device, tables, stream);
   }
-  if (along_starts_.empty()) make_room(views.count, stream);
   make_weights<<<dim3(parts(columns(), weight_threads), static_cast<unsigned>(views.count)), weight_threads, 0,
-                 stream>>>(views, voxels_, steps_, is_out_, across(), along());
+                 stream>>>(views, voxels_, steps_, is_out_, across());
   check_launch("make the weights of views");
 }
 
-void Resampling::queue_lists(const StageViews& views, Stream stream) {
+void PlaneResampling::queue_lists(const StageViews& views, Stream stream) {
   for (Lists* const lists : {&to_points_, &to_voxels_}) {
     const dim3 blocks(parts(lists->groups.count(), list_threads), static_cast<unsigned>(views.count));
     make_lists<<<blocks, list_threads, 0, stream>>>(views, across(), voxels_, lattice_, is_out_,
                                                     has_margin_ ? lattice_.margin : 0, lists == &to_points_,
-                                                    lists->groups, at(*lists));
+                                                    lists->groups, rows_ / 4, at(*lists));
     check_launch("list what views read");
   }
 }
 
-void Resampling::prepare(const StageViews& views, Stream stream) {
+void PlaneResampling::prepare(const StageViews& views, Stream stream) {
   if (keeps_all_) return;
   make_room(views.count, stream);
   queue_weights(views, stream);
   queue_lists(views, stream);
 }
 
-void Resampling::queue_gather(const StageViews& views, Lists& lists, const float* from, std::int64_t from_slot,
-                              float* to, std::int64_t to_slot, Stream stream) {
-  const int quads = lattice_.rows / 4;
-  const dim3 blocks(GatherBlocks::count(quads, lists.groups.count()), static_cast<unsigned>(views.count));
+void PlaneResampling::queue_gather(const StageViews& views, Lists& lists, const GatheredColumns& columns, int slots,
+                                   bool adds, Stream stream) {
+  const int quads = rows_ / 4;
+  const dim3 blocks(GatherBlocks::count(quads, lists.groups.count()), static_cast<unsigned>(slots));
   const auto kernel = lists.shared_bytes > 0 ? gather<true> : gather<false>;
   chain::launch("gather columns", kernel, blocks, gather_threads, lists.shared_bytes, stream, views, at(lists),
-                lists.groups, quads, reinterpret_cast<const float4*>(from), from_slot / 4,
-                reinterpret_cast<float4*>(to), to_slot / 4);
+                lists.groups, quads, columns, adds);
 }
 
-void Resampling::queue_to_points(const StageViews& views, const StageColumns& from, float* columns_of_view,
-                                 float* points, Stream stream) {
-  const int quads = lattice_.rows / 4;
-  const dim3 blocks(parts(std::int64_t{columns()} * quads, column_threads), static_cast<unsigned>(views.count));
-  chain::launch("spread voxels along z", spread_along_z, blocks, column_threads, 0, stream, views, along(), is_out_,
-                grid_.size[2], from, channels_, quads, reinterpret_cast<float4*>(columns_of_view));
-  queue_gather(views, to_points_, columns_of_view, column_floats(), points, lattice_.floats(), stream);
+void PlaneResampling::queue_to_points(const StageViews& views, const GatheredColumns& columns, Stream stream) {
+  queue_gather(views, to_points_, columns, views.count, false, stream);
 }
 
-void Resampling::queue_to_voxels(const StageViews& views, const float* points, float* columns_of_view, bool adds,
-                                 const StageColumns& to, Stream stream) {
-  queue_gather(views, to_voxels_, points, lattice_.floats(), columns_of_view, column_floats(), stream);
-  const dim3 blocks(parts(std::int64_t{columns()} * (to.stride / 4), column_threads),
-                    to.slot_size == 0 ? 1u : static_cast<unsigned>(views.count));
-  chain::launch("collect rows along z", collect_along_z, blocks, column_threads, 0, stream, views, along(), is_out_,
-                channels_, lattice_.rows, columns_of_view, adds, to);
+void PlaneResampling::queue_to_voxels(const StageViews& views, const GatheredColumns& columns, Stream stream) {
+  queue_gather(views, to_voxels_, columns, views.count, false, stream);
+}
+
+void PlaneResampling::queue_to_sums(const StageViews& views, const GatheredColumns& columns, int sums, bool adds,
+                                    Stream stream) {
+  queue_gather(views, to_voxels_, columns, sums, adds, stream);
+}
+
+int PlaneResampling::sums_of(int views) const {
+  constexpr unsigned enough_blocks = 1200;  // more than twice what the largest GPUs hold at once
+  const unsigned blocks = GatherBlocks::count(rows_ / 4, to_voxels_.groups.count());
+  return std::clamp(static_cast<int>(parts(enough_blocks, blocks)), 1, views);
 }
 
 }  // namespace tofstream::two_stage
