@@ -23,8 +23,8 @@ __device__ void store_four(float* to, const float (&values)[4]) {
   *reinterpret_cast<float4*>(to) = {values[0], values[1], values[2], values[3]};
 }
 
-__global__ void __launch_bounds__(along_threads) from_points(StageViews views, StageLattice from, const float* points,
-                                                             StageLattice to, int voxels, float* voxel_rows) {
+__global__ void __launch_bounds__(along_threads)
+    from_points(StageViews views, StageLattice from, const float* points, StageLattice to, float* voxel_rows) {
   chain::wait_for_those_before();
   const Share share(to.rows);
   const int slot = static_cast<int>(blockIdx.y), line = share.place / to.made, point = share.place % to.made;
@@ -35,9 +35,6 @@ __global__ void __launch_bounds__(along_threads) from_points(StageViews views, S
   if (i >= -stages.reach && i < stages.between.size[0] + stages.reach)
     AlongZ(stages.along, i + stages.reach, stages.fine)
         .to_voxels(points + slot * from.floats() + from.at(line, i), stages.between.size[2], share.first, sums);
-#pragma unroll
-  for (int r = 0; r < 4; ++r)
-    if (share.first + r >= voxels) sums[r] = 0;
   store_four(voxel_rows + slot * to.floats() + to.at(line, i) + share.first, sums);
 }
 
@@ -88,9 +85,9 @@ dim3 blocks_of(std::int64_t places, int rows, const StageViews& views) {
 }  // namespace
 
 void queue_from_points(const StageViews& views, const StageLattice& from, const float* points, const StageLattice& to,
-                       int voxels, float* voxel_rows, Stream stream) {
+                       float* voxel_rows, Stream stream) {
   chain::launch("collect rows along z", from_points, blocks_of(std::int64_t{to.lines} * to.made, to.rows, views),
-                along_threads, 0, stream, views, from, points, to, voxels, voxel_rows);
+                along_threads, 0, stream, views, from, points, to, voxel_rows);
 }
 
 void HistoColumns::prepare(const StageViews& views, Stream stream) {

@@ -15,61 +15,84 @@ struct AlongZ {
   __device__ AlongZ(const DeviceAlong& along, std::int64_t place, int fine)
       : weights(along.weights + place * along.count), start(along.starts[place]), count(along.count), fine(fine) {}
 
-  /// Four rows from `row` on, a whole four, of what voxels give to them.
+  /// Adds to four rows from `row` on, a whole four, what voxels give to them. Behind the last voxel there are zeros up to
+  /// a whole four.
   __device__ void to_rows(const float* voxels, int count_of_voxels, int row, float (&sums)[4]) const {
     const int from = row - start;
-    for (int b = 0; fine == 1 && b < count; b += 4) {
-      const float4 weight = *reinterpret_cast<const float4*>(weights + b);
-      float given[8];
-      read_four(voxels, from - b - 4, count_of_voxels, given);
-      read_four(voxels, from - b, count_of_voxels, given + 4);
+    if (fine > 1) return to_fine_rows(voxels, count_of_voxels, from, sums);
+    // Row r has weight m of voxel from + r - m.
+    for_each_part([&]<int fours>(int b) {
+      float given[4 * fours + 4];
+      read<fours + 1>(voxels, from - b - 4 * fours, count_of_voxels, given);
+      float weight[4 * fours];
+      read<fours>(weights, b, count, weight);
 #pragma unroll
-      for (int r = 0; r < 4; ++r)
-        sums[r] +=
-            weight.x * given[r + 4] + weight.y * given[r + 3] + weight.z * given[r + 2] + weight.w * given[r + 1];
+      for (int m = 0; m < 4 * fours; ++m)
+#pragma unroll
+        for (int r = 0; r < 4; ++r) sums[r] += weight[m] * given[4 * fours + r - m];
+    });
+  }
+
+  /// The transpose: four voxels from `voxel` on, a whole four. Behind the last row there are zeros up to a whole four.
+  __device__ void to_voxels(const float* rows, int count_of_rows, int voxel, float (&sums)[4]) const {
+    const int first = start + fine * voxel;
+    if (fine > 1) return to_coarse_voxels(rows, count_of_rows, first, sums);
+    for_each_part([&]<int fours>(int b) {
+      float given[4 * fours + 4];
+      read<fours + 1>(rows, first + b, count_of_rows, given);
+      float weight[4 * fours];
+      read<fours>(weights, b, count, weight);
+#pragma unroll
+      for (int m = 0; m < 4 * fours; ++m)
+#pragma unroll
+        for (int r = 0; r < 4; ++r) sums[r] += weight[m] * given[r + m];
+    });
+  }
+
+ private:
+  /// take<fours>(first weight), for all weights in turn: at best three fours at once, whose loads then overlap.
+  template <class Take>
+  __device__ void for_each_part(const Take& take) const {
+    int b = 0;
+    for (; b + 12 <= count; b += 12) take.template operator()<3>(b);
+    if (b + 8 <= count) {
+      take.template operator()<2>(b);
+      b += 8;
     }
-    for (int r = 0; fine > 1 && r < 4; ++r) {
+    if (b < count) take.template operator()<1>(b);
+  }
+
+  /// values[first, first + 4 fours), whole fours; 0 where these are before 0 or from `size` on.
+  template <int fours>
+  static __device__ void read(const float* values, int first, int size, float* to) {
+#pragma unroll
+    for (int f = 0; f < fours; ++f) {
+      const bool is_there = static_cast<unsigned>(first + 4 * f) < static_cast<unsigned>(size);
+      const float4 four = is_there ? *reinterpret_cast<const float4*>(values + first + 4 * f) : float4{0, 0, 0, 0};
+      to[4 * f] = four.x, to[4 * f + 1] = four.y, to[4 * f + 2] = four.z, to[4 * f + 3] = four.w;
+    }
+  }
+
+  __device__ void to_fine_rows(const float* voxels, int count_of_voxels, int from, float (&sums)[4]) const {
+    for (int r = 0; r < 4; ++r) {
       const int skipped = ((from + r) % fine + fine) % fine;
       for (int m = skipped, z = (from + r - skipped) / fine; m < count; m += fine, --z)
         if (z >= 0 && z < count_of_voxels) sums[r] += weights[m] * voxels[z];
     }
   }
-
-  /// The transpose: four voxels from `voxel` on, a whole four.
-  __device__ void to_voxels(const float* rows, int count_of_rows, int voxel, float (&sums)[4]) const {
-    const int first = start + fine * voxel;
-    for (int b = 0; fine == 1 && b < count; b += 4) {
-      const float4 weight = *reinterpret_cast<const float4*>(weights + b);
-      float given[8];
-      read_four(rows, first + b, count_of_rows, given);
-      read_four(rows, first + b + 4, count_of_rows, given + 4);
-#pragma unroll
-      for (int r = 0; r < 4; ++r)
-        sums[r] += weight.x * given[r] + weight.y * given[r + 1] + weight.z * given[r + 2] + weight.w * given[r + 3];
-    }
-    for (int r = 0; fine > 1 && r < 4; ++r)
+  __device__ void to_coarse_voxels(const float* rows, int count_of_rows, int first, float (&sums)[4]) const {
+    for (int r = 0; r < 4; ++r)
       for (int m = 0; m < count; ++m) {
         const int row = first + fine * r + m;
         if (row >= 0 && row < count_of_rows) sums[r] += weights[m] * rows[row];
       }
-  }
-
- private:
-  /// values[first, first + 4), a whole four, of which those from `size` on are 0, as are those before 0.
-  static __device__ void read_four(const float* values, int first, int size, float* to) {
-    const float4 four =
-        first >= 0 && first < size ? *reinterpret_cast<const float4*>(values + first) : float4{0, 0, 0, 0};
-    to[0] = four.x;
-    to[1] = first + 1 < size ? four.y : 0;
-    to[2] = first + 2 < size ? four.z : 0;
-    to[3] = first + 3 < size ? four.w : 0;
   }
 };
 
 /// Voxels' rows of points, [slot][line][point][rows], from rows of the lattice at the points: the first resampling's
 /// transpose along z. `from` and `to` say how either lies in memory.
 void queue_from_points(const StageViews& views, const StageLattice& from, const float* points, const StageLattice& to,
-                       int voxels, float* voxel_rows, Stream stream);
+                       float* voxel_rows, Stream stream);
 
 /// The second resampling along z: columns of histo-images on the image's lattice.
 class HistoColumns {

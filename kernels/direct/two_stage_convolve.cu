@@ -11,7 +11,7 @@ namespace tofstream::two_stage {
 namespace {
 
 // A warp has neighbouring rows, and each thread some neighbouring points of a row.
-constexpr int rows_a_block = 32, most_threads = 512;
+constexpr int rows_a_block = 32, most_threads = 384, least_blocks = 3;
 constexpr int memory_stride = rows_a_block + 1;  // of shared memory: neighbouring points then use different banks
 constexpr int flip_tile = 32, flip_rows = 8;
 
@@ -103,7 +103,7 @@ struct GivenPoints {
 
 /// Points of the lattice from voxels' rows at those that lie also in its margin; into `points`, or where that is null
 /// into histo-images.
-__global__ void __launch_bounds__(most_threads)
+__global__ void __launch_bounds__(most_threads, least_blocks)
     convolve_inwards(StageViews views, StageLattice at, StageLattice gathered, const float* from, int voxels,
                      float* points, float* histo, std::int64_t histo_points) {
   extern __shared__ float shared[];
@@ -116,14 +116,19 @@ __global__ void __launch_bounds__(most_threads)
   if (j >= lattice.size[1]) return;
   const int first_row = static_cast<int>(blockIdx.z) * rows_a_block;
   const GivenPoints given(shared, reach, count, reach + spare_points);
-  float* const made = shared + given.count * memory_stride;
+  // Of what is made in one round nothing is read any more once all are through.
+  float* const made = share.step >= count ? shared : shared + given.count * memory_stride;
   given.clear_around(-reach, count + reach);
   given.resample(stages, from + slot * gathered.floats() + gathered.at(j, 0), gathered.rows, voxels, first_row,
                  lattice.size[2]);
   __syncthreads();
-  for (int first = share.first; first < count && share.row < at.rows; first += share.step) {
+  for (int round = 0; round < count; round += share.step) {
+    const int first = round + share.first;
+    const bool has_points = first < count && share.row < at.rows;
     float sums[outputs_a_thread];
-    convolve(given.at(first - reach) + share.lane, stages, sums);
+    if (has_points) convolve(given.at(first - reach) + share.lane, stages, sums);
+    if (made == shared) __syncthreads();
+    if (!has_points) continue;
     float* const to = points ? points + slot * at.floats() + at.at(j, first) + share.row : nullptr;
 #pragma unroll
     for (int e = 0; e < outputs_a_thread; ++e) {
@@ -144,7 +149,7 @@ __global__ void __launch_bounds__(most_threads)
 
 /// Points also of the margin from those of the lattice alone: of `points`, or where that is null of histo-images, or
 /// ones.
-__global__ void __launch_bounds__(most_threads)
+__global__ void __launch_bounds__(most_threads, least_blocks)
     convolve_outwards(StageViews views, StageLattice at, std::int64_t slot_size, const float* points,
                       const float* histo, std::int64_t histo_points, float* to) {
   extern __shared__ float shared[];
@@ -243,6 +248,11 @@ std::size_t memory_of_points(int points) {
   return sizeof(float) * static_cast<std::size_t>(points) * memory_stride;
 }
 
+/// Whether a block has a thread for each of its shares.
+bool is_one_round(int points) {
+  return points <= most_threads / rows_a_block * outputs_a_thread;
+}
+
 unsigned threads_for(int points) {
   const int segments = (points + outputs_a_thread - 1) / outputs_a_thread;
   return static_cast<unsigned>(std::min(most_threads, segments * rows_a_block));
@@ -268,7 +278,8 @@ void queue_add_columns(const StageColumns& from, const Grid& grid, int slots, fl
 Convolution::Convolution(const StageLattice& lattice, int points)
     : lattice_(lattice),
       points_(points),
-      inwards_bytes_(memory_of_points(2 * (points + lattice.margin) + spare_points)),
+      inwards_bytes_(
+          memory_of_points(points + 2 * lattice.margin + spare_points + (is_one_round(points) ? 0 : points))),
       outwards_bytes_(memory_of_points(points + 4 * lattice.margin + spare_points)) {
   if (outwards_bytes_ > most_shared_bytes())
     throw std::invalid_argument(

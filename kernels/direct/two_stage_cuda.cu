@@ -78,8 +78,7 @@ class TwoStageCuda final : public DirectProjector {
           } else {
             convolution_->queue_outwards(group, nullptr, histo, points(), points_.data(), stream);
           }
-          queue_from_points(group, lattice_, points_.data(), gathered_, grid().size[2], gathered_points_.data(),
-                            stream);
+          queue_from_points(group, lattice_, points_.data(), gathered_, gathered_points_.data(), stream);
           in_->prepare(group, stream);
           if (first == 0) {
             sums = in_->sums_of(group.count);
