@@ -13,7 +13,10 @@ struct AlongZ {
   int start = 0, count = 0, fine = 1;
 
   __device__ AlongZ(const DeviceAlong& along, std::int64_t place, int fine)
-      : weights(along.weights + place * along.count), start(along.starts[place]), count(along.count), fine(fine) {}
+      : weights(along.weights + place * along.count),
+        start(__ldg(along.starts + place)),
+        count(along.count),
+        fine(fine) {}
 
   /// Adds to four rows from `row` on, a whole four, what voxels give to them. Behind the last voxel there are zeros up to
   /// a whole four.

@@ -88,13 +88,14 @@ struct GivenPoints {
                            int rows) const {
     constexpr int quads = rows_a_block / 4;
     const int quad = static_cast<int>(threadIdx.x) % quads, step = static_cast<int>(blockDim.x) / quads;
-    const int row = first_row + 4 * quad;
-    for (int i = static_cast<int>(threadIdx.x) / quads; i < stages.between.size[0] + 2 * before; i += step) {
+    // In registers: shared memory is written below, which the compiler cannot tell from where these lie.
+    const DeviceAlong along = stages.along;
+    const int fine = stages.fine, end = stages.between.size[0] + 2 * before, row = first_row + 4 * quad;
+    const float* of_point = line - std::int64_t{before} * stride;
+    for (int i = static_cast<int>(threadIdx.x) / quads; i < end; i += step) {
       float sums[4] = {};
-      if (row < rows)
-        two_stage::AlongZ(stages.along, i, stages.fine)
-            .to_rows(line + std::int64_t{i - before} * stride, voxels, row, sums);
-      float* const to = at(i - before) + 4 * quad;
+      if (row < rows) AlongZ(along, i, fine).to_rows(of_point + i * stride, voxels, row, sums);
+      float* const to = values + i * memory_stride + 4 * quad;
 #pragma unroll
       for (int r = 0; r < 4; ++r) to[r] = row + r < rows ? sums[r] : 0;
     }

@@ -189,8 +189,33 @@ __device__ void add_weighted(float4& sum, float weight, float4 value) {
   sum.w += weight * value.w;
 }
 
-/// Adds a slot's weighted sources of a group's list. `staged`: the block's lists are put into shared memory first.
-template <bool staged>
+/// Adds entries [first, end), whole fours.
+__device__ void add_entries(const float4* weights, const std::int32_t* sources, int first, int end,
+                            const float4* values, float4 (&sum)[4]) {
+#pragma unroll 1
+  for (int e = first; e < end; e += 4) {
+    const int4 four = *reinterpret_cast<const int4*>(sources + e);
+    const int source[4] = {four.x, four.y, four.z, four.w};
+    float4 value[4];
+#pragma unroll
+    for (int a = 0; a < 4; ++a) value[a] = values[source[a]];
+#pragma unroll
+    for (int a = 0; a < 4; ++a) {
+      const float4 weight = weights[e + a];
+      add_weighted(sum[0], weight.x, value[a]);
+      add_weighted(sum[1], weight.y, value[a]);
+      add_weighted(sum[2], weight.z, value[a]);
+      add_weighted(sum[3], weight.w, value[a]);
+    }
+  }
+}
+
+// An error of rounding grows with the root of the terms of a sum: longer lists are added up in parts.
+constexpr int entries_of_part = 64;
+
+/// Adds a slot's weighted sources of a group's list. `staged`: the block's lists are put into shared memory first;
+/// `in_parts`: some thread adds up more than a part's entries.
+template <bool staged, bool in_parts>
 __device__ void add_list(GatherLists lists, const TargetGroups& groups, int quads, int slot, int place, int group,
                          const float4* values, float4 (&sum)[4]) {
   extern __shared__ float4 shared[];
@@ -210,37 +235,24 @@ __device__ void add_list(GatherLists lists, const TargetGroups& groups, int quad
     weights = shared - first;
     sources = reinterpret_cast<const std::int32_t*>(copied) - first;
   }
-  constexpr int entries_of_part = 64;  // an error of rounding grows with the root of the terms of a sum
   const int begin = group < groups.count() ? begins[group] : 0, end = group < groups.count() ? begins[group + 1] : 0;
   for (int first = begin; first < end; first += entries_of_part) {
-    float4 part[4] = {};
-    const int end_of_part = min(first + entries_of_part, end);
-#pragma unroll 1
-    for (int e = first; e < end_of_part; e += 4) {
-      const int4 four = *reinterpret_cast<const int4*>(sources + e);
-      const int source[4] = {four.x, four.y, four.z, four.w};
-      float4 value[4];
+    if (in_parts) {
+      float4 part[4] = {};
+      add_entries(weights, sources, first, min(first + entries_of_part, end), values, part);
 #pragma unroll
-      for (int a = 0; a < 4; ++a) value[a] = values[source[a]];
-#pragma unroll
-      for (int a = 0; a < 4; ++a) {
-        const float4 weight = weights[e + a];
-        add_weighted(part[0], weight.x, value[a]);
-        add_weighted(part[1], weight.y, value[a]);
-        add_weighted(part[2], weight.z, value[a]);
-        add_weighted(part[3], weight.w, value[a]);
-      }
+      for (int t = 0; t < 4; ++t) add_weighted(sum[t], 1, part[t]);
+    } else {
+      add_entries(weights, sources, first, end, values, sum);
     }
-#pragma unroll
-    for (int t = 0; t < 4; ++t) add_weighted(sum[t], 1, part[t]);
   }
   if (staged) __syncthreads();  // the next slot's lists come
 }
 
 /// to[slot][target] (+)= the weighted sources of its list, four rows a thread; of slots blockIdx.y, blockIdx.y +
 /// gridDim.y, ...
-template <bool staged>
-__global__ void __launch_bounds__(gather_threads, 4)
+template <bool staged, bool in_parts>
+__global__ void __launch_bounds__(gather_threads, in_parts ? 4 : 5)
     gather(StageViews views, GatherLists lists, TargetGroups groups, int quads, GatheredColumns columns, bool adds) {
   chain::wait_for_those_before();
   const unsigned n = blockIdx.x * gather_threads + threadIdx.x, quads_here = static_cast<unsigned>(quads);
@@ -248,8 +260,8 @@ __global__ void __launch_bounds__(gather_threads, 4)
   const auto first_slot = static_cast<int>(blockIdx.y);
   float4 sum[4] = {};
   for (int slot = first_slot; slot < views.count; slot += static_cast<int>(gridDim.y))
-    add_list<staged>(lists, groups, quads, slot, views.index[slot], group,
-                     reinterpret_cast<const float4*>(columns.from + slot * columns.from_slot) + quad, sum);
+    add_list<staged, in_parts>(lists, groups, quads, slot, views.index[slot], group,
+                               reinterpret_cast<const float4*>(columns.from + slot * columns.from_slot) + quad, sum);
   if (group >= groups.count()) return;
   const FirstTarget target(groups, group);
   auto* const to = reinterpret_cast<float4*>(columns.to + first_slot * columns.to_slot) + quad;
@@ -326,7 +338,10 @@ void PlaneResampling::count_entries(Lists& lists, bool to_points, const StageVie
   for (int place = 0; place < all.count; ++place) {
     std::int32_t* const of_place = begins.data() + place * stride;
     std::int32_t entries = 0;
-    for (std::int64_t group = 0; group < stride; ++group) entries += std::exchange(of_place[group], entries);
+    for (std::int64_t group = 0; group < stride; ++group) {
+      lists.most_of_group = std::max(lists.most_of_group, of_place[group]);
+      entries += std::exchange(of_place[group], entries);
+    }
     lists.most = std::max<std::int64_t>(lists.most, entries);
     lists.place_entries.push_back(lists.place_entries.back() + entries);
     const int quads = rows_ / 4, groups = lists.groups.count();
@@ -393,7 +408,10 @@ void PlaneResampling::queue_gather(const StageViews& views, Lists& lists, const 
                                    bool adds, Stream stream) {
   const int quads = rows_ / 4;
   const dim3 blocks(GatherBlocks::count(quads, lists.groups.count()), static_cast<unsigned>(slots));
-  const auto kernel = lists.shared_bytes > 0 ? gather<true> : gather<false>;
+  const int lists_of_thread = static_cast<int>(parts(views.count, slots));
+  const bool in_parts = lists_of_thread * lists.most_of_group > entries_of_part;
+  const auto staged = in_parts ? gather<true, true> : gather<true, false>;
+  const auto kernel = lists.shared_bytes > 0 ? staged : gather<false, true>;
   chain::launch("gather columns", kernel, blocks, gather_threads, lists.shared_bytes, stream, views, at(lists),
                 lists.groups, quads, columns, adds);
 }

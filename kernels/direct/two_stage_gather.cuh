@@ -80,7 +80,8 @@ class PlaneResampling {
     Buffer<std::int64_t> places;
     Buffer<float4> weights;
     std::int64_t most = 0;                    // entries of a place
-    std::int32_t most_of_block = 0;           // that the threads of a block read
+    std::int32_t most_of_group = 0;           // that a thread reads
+    std::int32_t most_of_block = 0;           // and those of a block
     std::size_t shared_bytes = 0;             // for these; 0: too many
     std::vector<std::int64_t> place_entries;  // where each begins, and all
   };
