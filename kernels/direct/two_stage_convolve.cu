@@ -211,13 +211,15 @@ __global__ void from_columns(StageColumns from, int columns, int voxels, bool ad
   chain::wait_for_those_before();
   const int slot = static_cast<int>(blockIdx.z);
   const int z = static_cast<int>(blockIdx.y) * flip_tile + static_cast<int>(threadIdx.x);
-  for (int n = threadIdx.y; n < flip_tile; n += flip_rows) {
-    const int column = static_cast<int>(blockIdx.x) * flip_tile + n;
-    if (column >= columns || z >= voxels) continue;
-    float sum = 0;
-    for (int part = 0; part < sums; ++part) sum += from.at(slot + part, column)[z];
-    values[n][threadIdx.x] = sum;
-  }
+  constexpr int of_thread = flip_tile / flip_rows;
+  const int first = static_cast<int>(blockIdx.x) * flip_tile + static_cast<int>(threadIdx.y);
+  float sum[of_thread] = {};
+  for (int part = 0; part < sums && z < voxels; ++part)
+#pragma unroll
+    for (int n = 0; n < of_thread; ++n)
+      if (first + n * flip_rows < columns) sum[n] += from.at(slot + part, first + n * flip_rows)[z];
+#pragma unroll
+  for (int n = 0; n < of_thread; ++n) values[threadIdx.y + n * flip_rows][threadIdx.x] = sum[n];
   __syncthreads();
   const int column = static_cast<int>(blockIdx.x) * flip_tile + static_cast<int>(threadIdx.x);
   for (int n = threadIdx.y; n < flip_tile; n += flip_rows) {
