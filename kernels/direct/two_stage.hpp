@@ -8,9 +8,8 @@
 // convolution along the view, where q is the tilt. A point's u says how far its rows lie from the voxels' along z:
 // columns of voxels are first added up across z, with weights that all rows share, and the sums are then resampled
 // along z, with weights that depend on u alone. Where the axial factor is too narrow for the lattice, the Gaussian in u
-// is as narrow as it may be; of the covariance of u and z, tan q (sigma_u^2 - sigma_axial^2) is then missing, which moves
-// the kernel in z by less than 1/500 of what it does in u.
-
+// is as narrow as it may be, and tan q (sigma_u^2 - sigma_axial^2) is missing of the covariance of u and z, which is
+// tan q sigma_tof^2 but for the axial factor's part.
 #pragma once
 
 #include <cstdint>

@@ -93,8 +93,8 @@ class Convolution {
   /// lie in memory; into `points`, or where that is null into histo-images.
   void queue_inwards(const StageViews& views, const StageLattice& gathered, const float* from, int voxels,
                      float* points, float* histo, std::int64_t histo_points, Stream stream) const;
-  /// The convolution's transpose: points also of the margin, from those of the lattice alone: of `points`, or where that is null of
-  /// histo-images, or where these are null too from ones.
+  /// The convolution's transpose: points also of the margin, from those of the lattice alone: of `points`, or where that
+  /// is null of histo-images, or where these are null too from ones.
   void queue_outwards(const StageViews& views, const float* points, const float* histo, std::int64_t histo_points,
                       float* to, Stream stream) const;
 
