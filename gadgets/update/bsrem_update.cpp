@@ -31,7 +31,8 @@ struct BsremUpdate {
                                      "no penalty"),
           param<&Params::decay>("decay", range(0, 1e3),
                                 "In iteration k steps are relaxation / (1 + decay (k - 1)) long, so that subsets "
-                                "come to agree; 0: they stay as long"),
+                                "come to agree; 0: they stay as long. Of live_histo, k counts the updates with a "
+                                "group of views since its last new events"),
           param<&Params::offset>("offset", range(0, 1),
                                  "d of the preconditioner (x + d) / s, as a fraction of the activity that gives the "
                                  "data's events where it is the same in all voxels"),
@@ -70,7 +71,7 @@ struct BsremUpdate {
     const BsremBlock block{inverse, inverse_.of_whole(projected), *projected.back_projection, projected.time_fraction,
                            penalty ? penalty->gradient.get() : nullptr};
     constexpr double safety = 2;  // the rate is of one subset, and has its noise
-    const BsremStep step{.relaxation = p_.relaxation / (1 + p_.decay * (projected.step.iteration - 1)),
+    const BsremStep step{.relaxation = p_.relaxation / (1 + p_.decay * (projected.step.pass() - 1)),
                          .weight = weights_.weight_of(projected),
                          .offset = p_.offset * weights_.mean(),
                          .bound = safety * weights_.rate(),

@@ -147,10 +147,13 @@ TEST_CASE("live histo-images: a recording that follows the order gives the image
   }
 }
 
-TEST_CASE("live histo-images: decay of ramla_update counts the updates with a group since its last events") {
+TEST_CASE("live histo-images: decay of an update counts the updates with a group since its last events") {
   const LiveHistoRuns runs;
-  const auto by = [](const char* decay) {
-    return std::string("use: ramla_update, start_value: 5000, relaxation: 0.8, decay: ") + decay;
+  std::string update;
+  SUBCASE("ramla_update") { update = "ramla_update"; }
+  SUBCASE("bsrem_update") { update = "bsrem_update"; }
+  const auto by = [&](const char* decay) {
+    return fmt::format("use: {}, start_value: 5000, relaxation: 0.8, decay: {}", update, decay);
   };
   const std::vector<float> seen = runs.image(live_histo, "first", "pieces: 1", by("0"));
   CHECK(runs.image(runs.follow("first"), "again", "pieces: 1", by("0")) == seen);
