@@ -1,14 +1,22 @@
 // Operators between an update and a projector: what comes back has been through their adjoints, one by one, the last one
 // first, in every way of making an image.
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "core/run/engine.hpp"
 #include "core/testing.hpp"
 #include "gadgets/io/checkpoint.hpp"
 #include "gadgets/io/nifti/nifti.hpp"
+#include "gadgets/io/nifti/nifti_quantity.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/step/adjoint_images.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/displacement_file.hpp"
 
 using namespace tofstream;
 
@@ -149,10 +157,30 @@ bool has_same_voxels(const Image& a, const Image& b) {
 
 }  // namespace
 
+namespace {
+
+// What operators read: a table of widths, an anatomy and a field, which lie in the folder.
+std::vector<std::string> all_operators_in(const std::filesystem::path& folder) {
+  std::ofstream(folder / "psf.csv") << "r_mm,z_mm,radial_mm,tangential_mm,axial_mm\n0,0,20,20,24\n150,0,40,22,26\n";
+  Image anatomy = Image::zeros(Grid::centred(20, 20, 10, {18, 18, 18}));
+  for (std::int64_t v = 0; v < anatomy.voxels.size(); ++v) anatomy.voxels[v] = static_cast<float>(v * v % 11);
+  write_nifti(folder / "anatomy.nii.gz", anatomy);
+  DisplacementFile{
+      .dims = {5, 2, 2, 2, 1, 3, 1, 1},
+      .voxel_mm = 360,
+      .origin_mm = {-180, -180, -180},
+      .value = [](std::size_t c, std::size_t v) { return 4.0f * static_cast<float>(c) + (v % 2 > 0 ? 9 : 2); }}
+      .write(folder / "field.nii");
+  return {"use: kernel_basis, neighbours: 12, window: 3, anatomy: " + (folder / "anatomy.nii.gz").string(),
+          "use: warp, frame: lps, field: " + (folder / "field.nii").string(),
+          "use: psf, table: " + (folder / "psf.csv").string(), "use: gaussian_psf, psf_fwhm_mm: [0, 10, 30]"};
+}
+
+}  // namespace
+
 TEST_CASE("with operators a run is repeated, followed and resumed to the last bit") {
   const TemporaryFolder folder;
-  const std::vector<std::string> operators = {"use: gaussian_psf, psf_fwhm_mm: [20, 20, 20]",
-                                              "use: gaussian_psf, psf_fwhm_mm: [0, 10, 30]"};
+  const std::vector<std::string> operators = all_operators_in(folder.path());
   const OperatorRun whole = run_operators(operators, folder / "whole", live_operator_subsets);
   REQUIRE_MESSAGE(whole.report.exit_code == 0, whole.report.errors[0].text());
   CHECK(whole.report.books.balanced());
@@ -174,5 +202,56 @@ TEST_CASE("with operators a run is repeated, followed and resumed to the last bi
   const OperatorRun resumed = run_operators(operators, folder / "resumed", live_operator_subsets + resume, resume);
   REQUIRE_MESSAGE(resumed.report.exit_code == 0, resumed.report.errors[0].text());
   CHECK(has_same_voxels(resumed.image(), whole.image()));
+}
+
+TEST_CASE("who reads the coefficients of a basis is told so, and who reads its image too") {
+  const TemporaryFolder folder;
+  const std::string basis = all_operators_in(folder.path())[0];
+  const std::string yaml = fmt::format(R"(
+scanner: demo_ring
+backend: cpu
+image: {{size: [19, 19, 7], voxel_mm: 18}}
+gadgets:
+  photons: {{use: simulator, phantom: uniform_cylinder, events: 5000, attenuation: false}}
+  sorted: {{use: tof_partition, from: photons}}
+  subsets: {{use: subset_builder, subsets: 2, iterations: 2, from: sorted}}
+{}
+  file: {{use: nifti_writer, from: operated0}}
+  alpha: {{use: nifti_writer, from: estimate, file: alpha.nii.gz}}
+)",
+                                       operator_loop({basis}));
+  const RunReport report = Engine(parse_pipeline(yaml, "test.yaml"), {.output_dir = folder.path()}).run();
+  REQUIRE_MESSAGE(report.exit_code == 0, report.errors[0].text());
+  const std::filesystem::path image = folder / "image.nii.gz", alpha = folder / "alpha.nii.gz";
+  CHECK(read_nifti_filter(image) == "made of kernel coefficients by anatomy.nii.gz (kernel_basis)");
+  CHECK(read_nifti_filter(alpha) == "coefficients of kernel_basis, not the image");
+  const Image k_alpha = read_nifti(image), coefficients = read_nifti(alpha);
+  CHECK_FALSE(has_same_voxels(k_alpha, coefficients));
+  RegisteredGadgetTest<Estimate> again("kernel_basis", "{" + basis.substr(basis.find(',') + 2) + "}");
+  again.send(Estimate{{.iteration = 1}, std::make_shared<const Image>(coefficients)});
+  REQUIRE(again.out.size() == 1);
+  CHECK(has_same_voxels(*again.out[0].image, k_alpha));
+}
+
+TEST_CASE("files that an operator cannot use are one error with the file's name") {
+  const TemporaryFolder folder;
+  all_operators_in(folder.path());
+  const auto image = std::make_shared<const Image>(Image::zeros(Grid::centred(50, 50, 50, {10, 10, 10})));
+  const auto refused = [&](const std::string& name, const std::string& params, const std::string& words) {
+    CAPTURE(name);
+    const auto send = [&] {
+      RegisteredGadgetTest<Estimate> gadget(name, "{" + params + "}");
+      gadget.send(Estimate{{.iteration = 1}, image});
+    };
+    CHECK_THROWS_WITH(send(), doctest::Contains(words.c_str()));
+  };
+  const std::string anatomy = (folder / "anatomy.nii.gz").string(), field = (folder / "field.nii").string();
+  refused("kernel_basis", "anatomy: " + anatomy, "anatomy.nii.gz: it does not cover the image: along x");
+  refused("kernel_basis", "anatomy: " + anatomy + ", window: 4", "does not cover");
+  refused("kernel_basis", "anatomy: none.nii", "none.nii");
+  refused("warp", "frame: ras, field: " + anatomy, "anatomy.nii.gz");
+  refused("psf", "table: none.csv", "none.csv");
+  DisplacementFile().write(field);
+  refused("warp", "frame: ras, field: " + field, "field.nii: it does not cover the image");
 }
 // SPDX-License-Identifier: Apache-2.0
