@@ -141,7 +141,7 @@ struct Projected {
   // The sensitivity of the whole, which says where there is an image; null: `sensitivity` says it.
   std::shared_ptr<const Image> support = {};
   Rejected rejected = {};  // of all the projector's data so far
-  std::string coefficients_of = {};  // the gadgets whose coefficients the update makes; empty: it makes the image itself
+  std::string coefficients_of = {};  // gadgets whose coefficients the update makes; empty: it makes the image
   std::size_t bytes() const { return back_projection->bytes(); }
 };
 

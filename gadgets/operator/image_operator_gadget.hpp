@@ -4,9 +4,9 @@
 //     projected: {use: tor_projector, from: {events: subsets, image: blurred}}
 //     estimate:  {use: osem_update, from: projected}
 //
-// The estimate that it gives names the operator (Estimate::through). From it a projector knows the adjoint of what it was
-// given, and applies it to the back projection and to the sensitivity (gadgets/step/adjoint_images.hpp). Operators that
-// follow one another need nothing else, and a new one is a folder of kernels and a file beside this one.
+// The estimate that it gives names the operator (Estimate::through). From it a projector knows the adjoint of what it
+// was given, and applies it to the back projection and to the sensitivity (gadgets/step/adjoint_images.hpp). Operators
+// that follow one another need nothing else, and a new one is a folder of kernels and a file beside this one.
 #pragma once
 
 #include <cstddef>

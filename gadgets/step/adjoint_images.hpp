@@ -1,5 +1,5 @@
-// What comes back of a projector whose image went through operators on its way (Estimate::through): A = P O_n ... O_1, so
-// the update needs O_1^T ... O_n^T of the back projection and of the sensitivity.
+// What comes back of a projector whose image went through operators on its way (Estimate::through): A = P O_n ... O_1,
+// so the update needs O_1^T ... O_n^T of the back projection and of the sensitivity.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace tofstream {
 
 class AdjointImages {
  public:
-  /// Applies the adjoints, the last operator's first, to the back projection, the sensitivity and the support. Those of a
-  /// sensitivity are kept as long as it is sent. Throws as ImageOperator does.
+  /// Applies the adjoints, the last operator's first, to the back projection, the sensitivity and the support. Those of
+  /// a sensitivity are kept as long as it is sent. Throws as ImageOperator does.
   void apply(const std::vector<AppliedOperator>& through, Projected& projected) {
     if (through.empty()) return;
     if (!(through == through_)) kept_.clear();

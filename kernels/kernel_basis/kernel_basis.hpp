@@ -1,5 +1,5 @@
-// The basis of kernelised EM: the image is K alpha, where each row of K is a weighted mean over those voxels nearby that are
-// most alike in an anatomical image (Wang and Qi, IEEE Trans Med Imaging 34:61, 2015).
+// The basis of kernelised EM: the image is K alpha, where each row of K is a weighted mean over those voxels nearby
+// that are most alike in an anatomical image (Wang and Qi, IEEE Trans Med Imaging 34:61, 2015).
 #pragma once
 
 #include "kernels/operator/sparse_operator.hpp"
@@ -15,9 +15,10 @@ struct KernelBasisSettings {
 
 /// Rows of K, which sum to 1, by an anatomical image on the host. The distance of two voxels is the root mean square
 /// difference of their patches (beyond the image: its nearest voxel), over the image's standard deviation; a weight is
-/// exp(-distance^2 / (2 sigma^2)) before rows are normalised. A row has the `neighbours` voxels of the smallest distance;
-/// of equal ones those nearer in mm, then in the order of memory. Throws std::invalid_argument for settings that cannot
-/// be, for blobs, for more voxels than a SparseOperator takes, and for an anatomical image that is constant.
+/// exp(-distance^2 / (2 sigma^2)) before rows are normalised. A row has the `neighbours` voxels of the smallest
+/// distance; of equal ones those nearer in mm, then in the order of memory. Throws std::invalid_argument for settings
+/// that cannot be, for blobs, for more voxels than a SparseOperator takes, and for an anatomical image that is
+/// constant.
 SparseRows kernel_basis_rows(const Image& anatomy, const KernelBasisSettings& settings);
 
 }  // namespace tofstream

@@ -8,9 +8,9 @@
 
 namespace tofstream {
 
-/// From images of one grid to images of the same grid, in the memory of the backend that it was made for. Both functions
-/// may be called by several threads at once; what they give may still be queued on the default stream. They throw
-/// std::invalid_argument for an image of another grid or in other memory.
+/// From images of one grid to images of the same grid, in the memory of the backend that it was made for. Both
+/// functions may be called by several threads at once; what they give may still be queued on the default stream. They
+/// throw std::invalid_argument for an image of another grid or in other memory.
 class ImageOperator {
  public:
   ImageOperator(const Grid& grid, Backend backend) : grid_(grid), backend_(backend) {}

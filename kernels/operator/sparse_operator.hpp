@@ -1,5 +1,5 @@
-// An operator on images as a sparse matrix, with its transpose beside it: both are sums over rows in a fixed order, so the
-// result is the same, bit for bit, on any number of threads.
+// An operator on images as a sparse matrix, with its transpose beside it: both are sums over rows in a fixed order, so
+// the result is the same, bit for bit, on any number of threads.
 #pragma once
 
 #include <cstdint>
@@ -41,11 +41,11 @@ inline constexpr std::int64_t most_sparse_voxels = INT32_MAX;
 
 class SparseOperator final : public ImageOperator {
  public:
-  /// `rows`: those of A, on the host, one for each voxel of the grid. Throws std::invalid_argument for another number of
-  /// rows, OutOfMemory, std::runtime_error for a missing GPU.
+  /// `rows`: those of A, on the host, one for each voxel of the grid. Throws std::invalid_argument for another number
+  /// of rows, OutOfMemory, std::runtime_error for a missing GPU.
   SparseOperator(const Grid& grid, SparseRows rows, Backend backend);
 
-  /// Of A and A^T together.
+  /// What A and A^T take together.
   std::size_t bytes() const;
 
  private:

@@ -21,8 +21,8 @@ struct SourceVoxel {
   double value;
 };
 
-// The unknowns: place, logarithms of the three sigmas (radial, tangential, axial), peak and background, the last two over
-// the highest voxel.
+// The unknowns: place, logarithms of the three sigmas (radial, tangential, axial), peak and background, the last two
+// over the highest voxel.
 enum Unknown { place_x, place_y, place_z, log_radial, log_tangential, log_axial, peak, background, unknowns };
 
 class GaussianResiduals : public Eigen::DenseFunctor<double> {

@@ -87,7 +87,7 @@ PsfOperator::PsfOperator(const Grid& grid, const ResolutionTable& table, Backend
   synchronize(nullptr);
 }
 
-// Of each slice, between which profiles it lies.
+// Between which profiles each slice lies.
 void PsfOperator::mix_slices(const Grid& grid, const ResolutionTable& table, Stage& stage) {
   const std::vector<double>& nodes = table.z_mm();
   stage.profiles = static_cast<int>(nodes.size());

@@ -1,6 +1,6 @@
-// The resolution of a scanner as an operator on images: each voxel becomes a Gaussian whose widths are those of its radius
-// and z. First along the axis, then in the transverse plane, where its axes point outwards from the scanner's axis and
-// across.
+// The resolution of a scanner as an operator on images: each voxel becomes a Gaussian whose widths are those of its
+// radius and z. First along the axis, then in the transverse plane, where its axes point outwards from the scanner's
+// axis and across.
 #pragma once
 
 #include <memory>
@@ -11,17 +11,18 @@
 
 namespace tofstream {
 
-/// Columns sum to 1: what a voxel has is kept, but for what leaves the image. The scanner's axis is x = y = 0. Gaussians
-/// are cut at 3.5 sigma or beyond, and have the variance that the table says, to 2 % or 0.002 of a voxel's edge squared.
-/// Between two z of the table a column is the mean of both Gaussians, weighted by distance, so its variance is linear in
-/// z. The widths across the plane are those of the slice that a voxel's activity has been blurred into.
+/// Columns sum to 1: what a voxel has is kept, but for what leaves the image. The scanner's axis is x = y = 0.
+/// Gaussians are cut at 3.5 sigma or beyond, and have the variance that the table says, to 2 % or 0.002 of a voxel's
+/// edge squared. Between two z of the table a column is the mean of both Gaussians, weighted by distance, so its
+/// variance is linear in z. The widths across the plane are those of the slice that a voxel's activity has been blurred
+/// into.
 class PsfOperator final : public ImageOperator {
  public:
   /// Throws std::invalid_argument for an invalid grid, and for weights of more than 8 GiB, std::runtime_error for a
   /// missing GPU.
   PsfOperator(const Grid& grid, const ResolutionTable& table, Backend backend);
 
-  /// Of the tables of weights.
+  /// What the tables of weights take.
   std::size_t bytes() const { return axial_.bytes() + transverse_.bytes(); }
 
  private:

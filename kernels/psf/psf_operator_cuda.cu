@@ -1,5 +1,5 @@
-// The resolution by radius and z on a CUDA device: see psf_operator.hpp. A thread makes a few voxels that follow one another
-// along z, which share most weights; neighbours in x read neighbouring addresses.
+// The resolution by radius and z on a CUDA device: see psf_operator.hpp. A thread makes a few voxels that follow one
+// another along z, which share most weights; neighbours in x read neighbouring addresses.
 #include "kernels/cuda/check.hpp"
 #include "kernels/psf/psf_operator.hpp"
 

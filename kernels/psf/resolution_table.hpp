@@ -20,8 +20,9 @@ struct ResolutionPoint {
 
 class ResolutionTable {
  public:
-  /// Points in any order; those of one z are a profile over the radius. Throws std::invalid_argument for none, for two at
-  /// the same place, for a radius that is negative, a width that is not in [0, 100] mm, or anything that is not finite.
+  /// Points in any order; those of one z are a profile over the radius. Throws std::invalid_argument for none, for two
+  /// at the same place, for a radius that is negative, a width that is not in [0, 100] mm, or anything that is not
+  /// finite.
   explicit ResolutionTable(std::vector<ResolutionPoint> points);
 
   /// The z of the profiles, ascending.

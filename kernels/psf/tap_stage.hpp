@@ -1,5 +1,6 @@
-// A blur whose weights are the source voxel's: what a voxel gives to the neighbour at offset d, its tap, has a weight of its
-// own for each place in the transverse plane, and changes with z between a few profiles. One text for the CPU and CUDA.
+// A blur whose weights are the source voxel's: what a voxel gives to the neighbour at offset d, its tap, has a weight
+// of its own for each place in the transverse plane, and changes with z between a few profiles. One text for the CPU
+// and CUDA.
 #pragma once
 
 #include <cstdint>

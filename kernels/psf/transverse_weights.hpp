@@ -14,7 +14,7 @@ struct TransverseCovariance {
   double xx = 0, xy = 0, yy = 0;
 };
 
-/// Of a point at `centre`: the radial direction is that from the axis to it, and x on the axis.
+/// The covariance of a point at `centre`: the radial direction is that from the axis to it, and x on the axis.
 TransverseCovariance covariance_of(const Resolution& fwhm, Vec3 centre, Vec3 voxel_mm);
 
 /// The voxels around a source that its Gaussian may reach: an ellipse of 3.5 sigma.

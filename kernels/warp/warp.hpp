@@ -12,9 +12,9 @@ namespace tofstream {
 using DisplacementField = std::array<Image, 3>;
 
 /// Rows of W: of each voxel, the weights of the eight voxels around the place that it shows. What lies outside the grid
-/// counts as 0, so rows of places inside sum to 1. The image's values are kept, not its sum: activity is a concentration.
-/// Throws std::invalid_argument for components on other grids, blobs, more voxels than a SparseOperator takes, and
-/// displacements that are not finite.
+/// counts as 0, so rows of places inside sum to 1. The image's values are kept, not its sum: activity is a
+/// concentration. Throws std::invalid_argument for components on other grids, blobs, more voxels than a SparseOperator
+/// takes, and displacements that are not finite.
 SparseRows warp_rows(const DisplacementField& field);
 
 /// What to tell of a field.

@@ -1,5 +1,5 @@
-// Operators between an update and a projector: what comes back has been through their adjoints, one by one, the last one
-// first, in every way of making an image.
+// Operators between an update and a projector: what comes back has been through their adjoints, one by one, the last
+// one first, in every way of making an image.
 #include <filesystem>
 #include <fstream>
 #include <memory>

@@ -124,7 +124,7 @@ struct Spread {
   double radial_mm = 0, tangential_mm = 0, axial_mm = 0;  // FWHM of the second moments
 };
 
-// Of what a point at `at` became: by its moments outwards from the axis, across, and along it.
+// How far what a point at `at` became is spread: by its moments outwards from the axis, across, and along it.
 Spread spread_of(const Image& image, Vec3d at) {
   const double r = std::hypot(at.x, at.y), c = r > 0 ? at.x / r : 1, s = r > 0 ? at.y / r : 0;
   Spread spread;

@@ -1,5 +1,5 @@
-// `tofstream psf SCAN_OR_IMAGE... -o FILE`: a scanner's resolution by radius and z, from point sources: a Gaussian is fitted
-// to each. A scan is reconstructed first.
+// `tofstream psf SCAN_OR_IMAGE... -o FILE`: a scanner's resolution by radius and z, from point sources: a Gaussian is
+// fitted to each. A scan is reconstructed first.
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>

@@ -7,7 +7,8 @@
 
 namespace tofstream {
 
-/// The axes of a file's vectors: those of our world (left, posterior, superior) or of NIfTI's (right, anterior, superior).
+/// The axes of a file's vectors: those of our world (left, posterior, superior) or of NIfTI's (right, anterior,
+/// superior).
 enum class DisplacementFrame { lps, ras };
 
 /// Reads a field of three components (the file's fifth axis; its fourth has one entry) into our frame; its voxels are

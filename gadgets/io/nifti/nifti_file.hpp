@@ -34,8 +34,8 @@ void check_nifti_voxels(const std::filesystem::path& path, const nifti_image& he
 void read_nifti_lines(const std::filesystem::path& path, const nifti_image& header, std::int64_t step,
                       const std::function<float*(std::int64_t line)>& place);
 
-/// The first `volumes` images of three axes that the file has along its further axes, in our frame. The caller has looked
-/// at those. Throws std::runtime_error as read_nifti does.
+/// The first `volumes` images of three axes that the file has along its further axes, in our frame. The caller has
+/// looked at those. Throws std::runtime_error as read_nifti does.
 std::vector<Image> read_nifti_images(const std::filesystem::path& path, const nifti_image& header, int volumes);
 
 }  // namespace tofstream::detail

@@ -10,8 +10,8 @@
 namespace tofstream::formats {
 
 /// Reads `r_mm,z_mm,radial_mm,tangential_mm,axial_mm`: FWHM at a radius and a z of the scanner. Columns may come in any
-/// order; others are not looked at; lines that begin with # are comments. Throws std::runtime_error, in one line with the
-/// file, for columns that are missing or are no numbers, and for what ResolutionTable refuses.
+/// order; others are not looked at; lines that begin with # are comments. Throws std::runtime_error, in one line with
+/// the file, for columns that are missing or are no numbers, and for what ResolutionTable refuses.
 ResolutionTable read_psf_table(const std::filesystem::path& file);
 
 /// Writes the same, whole or not at all. `comment`: of the first line, without line breaks; empty: none. Throws
