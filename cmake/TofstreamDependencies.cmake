@@ -14,6 +14,8 @@ find_package(prometheus-cpp REQUIRED COMPONENTS core)
 find_path(KISSFFT_INCLUDE_DIR kissfft/kissfft.hh REQUIRED)
 # The fast C++ CSV parser: libfccp-dev on Debian.
 find_path(CSV_INCLUDE_DIR csv.h PATH_SUFFIXES libfccp fast-cpp-csv-parser REQUIRED)
+# Least squares: libeigen3-dev on Debian.
+find_path(EIGEN3_INCLUDE_DIR unsupported/Eigen/LevenbergMarquardt PATH_SUFFIXES eigen3 REQUIRED)
 find_path(NIFTI_INCLUDE_DIR nifti1_io.h PATH_SUFFIXES nifti REQUIRED)
 find_library(NIFTI_LIBRARY niftiio REQUIRED)
 find_library(ZNZ_LIBRARY znz REQUIRED)

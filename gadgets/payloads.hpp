@@ -17,6 +17,7 @@
 #include "core/gadget/spill.hpp"
 #include "gadgets/spill_events.hpp"
 #include "kernels/grid/choose_grid.hpp"
+#include "kernels/operator/image_operator.hpp"
 #include "kernels/types/conditions.hpp"
 #include "kernels/types/em_tally.hpp"
 #include "kernels/types/events.hpp"
@@ -118,7 +119,16 @@ Subset<Data> restart_of(std::int64_t update, bool keeps_image = false) {
           .batches = {}};
 }
 
-/// A^T(1 / (A x + c/m)) of one subset, and what else an update needs.
+/// An operator that an estimate's image went through between the update and a projector.
+struct AppliedOperator {
+  std::shared_ptr<const ImageOperator> image_operator;
+  std::string name;       // of its gadget
+  bool is_basis = false;  // what it takes are coefficients, and what it gives is the image that the user wants
+  friend bool operator==(const AppliedOperator&, const AppliedOperator&) = default;
+};
+
+/// A^T(1 / (A x + c/m)) of one subset, and what else an update needs. A includes the operators that the estimate went
+/// through.
 struct Projected {
   UpdateStep step;
   std::shared_ptr<const Image> back_projection;
@@ -131,6 +141,7 @@ struct Projected {
   // The sensitivity of the whole, which says where there is an image; null: `sensitivity` says it.
   std::shared_ptr<const Image> support = {};
   Rejected rejected = {};  // of all the projector's data so far
+  std::string coefficients_of = {};  // gadgets whose coefficients the update makes; empty: it makes the image
   std::size_t bytes() const { return back_projection->bytes(); }
 };
 
@@ -160,12 +171,20 @@ struct Estimate {
   std::optional<GridWish> wish = {};              // of an announcement; with an image, what its grid must be
   std::shared_ptr<HostCopy> host_copy = std::make_shared<HostCopy>();  // of this image: see on_host()
   Rejected rejected = {};     // of the data of all updates so far, those before a checkpoint included
-  std::string filtered = {};  // by a post-filter, in words: "smoothed by 5 mm FWHM"; empty: as the update made it
+  // By a post-filter or an operator, in words: "smoothed by 5 mm FWHM"; empty: as the update made it, unless that makes
+  // coefficients, which this says too.
+  std::string filtered = {};
   std::map<std::string, double> kept = {};  // by the update's algorithm, by name: goes into a checkpoint
+  std::vector<AppliedOperator> through = {};  // since the update gave it, the first one first
 
   /// The same estimate as another image of the same quantity: filtered, or on another grid.
   Estimate with(std::shared_ptr<const Image> other) const {
-    return {.step = step, .image = std::move(other), .quantity = quantity, .rejected = rejected, .filtered = filtered};
+    return {.step = step,
+            .image = std::move(other),
+            .quantity = quantity,
+            .rejected = rejected,
+            .filtered = filtered,
+            .through = through};
   }
   bool is_announcement() const { return !image; }
   std::size_t bytes() const { return image ? image->bytes() : 0; }

@@ -13,7 +13,7 @@ say() { printf '\033[1m==> %s\033[0m\n' "$*" >&2; }
 # One Debian package a line, as Debian 12 names them.
 packages=(
   build-essential cmake ninja-build ccache git ca-certificates pkg-config
-  libtbb-dev libyaml-cpp-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libboost-dev libelf-dev libcli11-dev
+  libtbb-dev libyaml-cpp-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libboost-dev libelf-dev libcli11-dev libeigen3-dev
   libgdcm-dev libhwy-dev libkissfft-dev libfccp-dev libsodium-dev libisal-dev libzmq3-dev cppzmq-dev libcairo2-dev libpng-dev zlib1g-dev libniftiio-dev libnifti2-dev
   libznz-dev prometheus-cpp-dev doctest-dev libvalijson-dev graphviz fonts-dejavu-core
   python3-minimal python3-numpy python3-zmq

@@ -29,7 +29,7 @@ fi
 
 rm -rf "$licences"
 "$source/tools/licences" "$licences" "${foreign[@]}" package:nlohmann-json3-dev package:libcli11-dev package:libboost1.74-dev \
-  package:cppzmq-dev package:libkissfft-dev package:libfccp-dev
+  package:cppzmq-dev package:libkissfft-dev package:libfccp-dev package:libeigen3-dev
 if readelf -SW "$libraries/libtofstream_kernels.so" | grep -q nv_fatbin; then
   echo "CUDA's runtime, which is linked in: https://docs.nvidia.com/cuda/eula/" >>"$licences/README.txt"
 fi

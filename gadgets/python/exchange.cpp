@@ -123,6 +123,7 @@ Offer offer(const std::shared_ptr<const Estimate>& estimate, SharedArena& arena,
   memory.step = step;
   memory.image_quantity = estimate->quantity;
   memory.filtered = estimate->filtered;
+  memory.through = estimate->through;
   return result;
 }
 
@@ -181,6 +182,7 @@ Accepted<Estimate> accept(const PythonJson& header, PythonSession& session, Exch
   if (!is_unchanged("voxels", image.voxels, session)) check_finite("voxels", image.voxels, session.where());
   result.payload = {memory.step, std::make_shared<const Image>(std::move(image)), memory.image_quantity};
   result.payload.filtered = memory.filtered;
+  result.payload.through = memory.through;
   return result;
 }
 

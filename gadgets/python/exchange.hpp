@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "gadgets/payloads.hpp"
 #include "gadgets/python/session.hpp"
@@ -30,6 +31,7 @@ struct ExchangeMemory {
   bool delayed = false;
   std::shared_ptr<const Quantity> events_quantity, image_quantity;  // of what Python took last, and so of what it gives
   std::string filtered;  // as the estimate was that Python took last, and so is what it gives
+  std::vector<AppliedOperator> through;  // likewise
   std::int64_t axis_begin[4] = {};
   std::shared_ptr<const SharedBlock> positions;  // the table of `detectors` in shared memory
   std::shared_ptr<const ViewSet> views_set;      // of the views that Python took last

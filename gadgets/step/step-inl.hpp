@@ -51,6 +51,7 @@ Projected Step<Data>::operator()(const Subset<Data>& subset, const Estimate& est
                       .support = sensitivity.support,
                       .rejected = {static_cast<std::uint64_t>(all_new_.skipped), model_->words().missed}};
   if (subset.step.iteration > 0) report(projected, *estimate.image, context);
+  adjoint_.apply(estimate.through, projected);
   if (subset.step.restart) iteration_ = {};
   return projected;
 }

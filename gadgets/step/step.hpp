@@ -10,6 +10,7 @@
 #include "core/gadget.hpp"
 #include "gadgets/additive.hpp"
 #include "gadgets/parameters.hpp"
+#include "gadgets/step/adjoint_images.hpp"
 #include "gadgets/step/ranks.hpp"
 #include "gadgets/step/system_model.hpp"
 
@@ -55,6 +56,7 @@ class Step {
   StepSettings settings_;
   std::unique_ptr<SystemModel<Data>> model_;
   std::optional<Ranks<Data>> ranks_;               // once the model is prepared
+  AdjointImages adjoint_;
   std::unordered_set<const Data*> without_terms_;  // batches that met an estimate last without terms, and come again
   bool ended_without_terms_ = false;               // of some batches that do not
   EmTally all_new_;                // of all data, as they met the reconstruction for the first time

@@ -76,6 +76,8 @@ Estimate EstimateKeeper::updated(std::shared_ptr<const Image> next, const Projec
   estimate.rejected = projected.rejected;
   estimate.rejected.events += rejected_before_.events;
   estimate.kept = kept_;
+  if (!projected.coefficients_of.empty())
+    estimate.filtered = fmt::format("coefficients of {}, not the image", projected.coefficients_of);
   return estimate;
 }
 

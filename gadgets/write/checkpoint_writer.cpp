@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -31,6 +32,11 @@ struct CheckpointWriter {
   CheckpointWriter(const Params& p, Context& context) : p_(p) { context.output_file(p.file); }
 
   void process(std::shared_ptr<const Estimate> estimate, Context& context) {
+    if (!estimate->through.empty())
+      throw std::runtime_error(
+          fmt::format("the image went through {}, and a run is resumed from what the update made: let the checkpoint "
+                      "read the update's estimate",
+                      estimate->through.back().name));
     if (estimate->step.iteration == 0) return;  // the start image needs no checkpoint
     const auto now = std::chrono::steady_clock::now();
     if (written_ + failed_ > 0 && now - last_ < std::chrono::duration<double>(p_.every_s)) return;

@@ -24,8 +24,7 @@ constexpr const char* blurred = R"(
   blurred: {use: gaussian_psf, from: estimate, psf_fwhm_mm: [20, 20, 20]}
   projected: {use: tor_projector, from: {events: subsets, image: blurred}, sensitivity: {exact_pairs: 0,
     sampled_pairs: 20000, cache: false}}
-  resolved: {use: gaussian_psf_adjoint, from: projected, psf_fwhm_mm: [20, 20, 20]}
-  estimate: {use: osem_update, from: resolved}
+  estimate: {use: osem_update, from: projected}
 )";
 constexpr const char* blobs = R"(
   projected: {use: blob_projector, from: {events: subsets, image: estimates}, sensitivity: {exact_pairs: 0,

@@ -32,6 +32,7 @@ void add_mu_map(Command& app);
 void add_normalise(Command& app);
 void add_header(Command& app);
 void add_kappa(Command& app);
+void add_psf(Command& app);
 void add_convert(Command& app);
 void add_bench(Command& app);
 void add_new_gadget(Command& app);

@@ -38,6 +38,7 @@ int main(int argc, char** argv) {
   add_normalise(app);
   add_header(app);
   add_kappa(app);
+  add_psf(app);
   add_convert(app);
   add_bench(app);
   add_new_gadget(app);

@@ -134,6 +134,14 @@ void print_errors(const std::vector<RunError>& errors) {
   }
 }
 
+void print_end(const RunReport& report, const RunSettings& settings) {
+  if (settings.json)
+    fmt::print("{}\n", run_json(report));
+  else if (report.exit_code == exit_ok)
+    fmt::print("{}{}", printable_lines(settings.verbose ? run_table(report) + "\n" : ""),
+               printable_lines(run_end(report)));
+}
+
 }  // namespace
 
 void add_pipeline_options(Command& command, std::string& pipeline, PipelineOptions& options) {
@@ -215,11 +223,7 @@ void run_pipeline(Pipeline pipeline, const RunSettings& settings) {
                report.running_at_cancel.empty()
                    ? "none"
                    : printable(fmt::format("{}", fmt::join(report.running_at_cancel, ", "))));
-  if (settings.json)
-    fmt::print("{}\n", run_json(report));
-  else if (report.exit_code == exit_ok)
-    fmt::print("{}{}", printable_lines(settings.verbose ? run_table(report) + "\n" : ""),
-               printable_lines(run_end(report)));
+  if (!settings.is_step) print_end(report, settings);
   if (!report.still_running.empty()) {  // threads are left in gadget code
     std::fflush(nullptr);
     std::_Exit(report.exit_code);

@@ -18,6 +18,7 @@ struct RunSettings {
   bool json = false;             // print run.json instead of words
   bool verbose = false;          // at the end also what each gadget did: messages, events, time
   bool quiet = false;            // no progress
+  bool is_step = false;          // of a command that prints what came of it itself: no words and no run.json
   std::filesystem::path trace;   // of the run, for Perfetto; empty: none
   MetricsSettings metrics;       // of the Prometheus endpoint; without an address: none
   std::string control = "none";  // path of the control socket; empty: in the output folder; "none": none

@@ -7,8 +7,11 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <nifti1_io.h>
+
+#include "kernels/types/image.hpp"
 
 namespace tofstream::detail {
 
@@ -30,6 +33,10 @@ void check_nifti_voxels(const std::filesystem::path& path, const nifti_image& he
 /// go to place(n), `step` floats apart. Throws std::runtime_error for a truncated file.
 void read_nifti_lines(const std::filesystem::path& path, const nifti_image& header, std::int64_t step,
                       const std::function<float*(std::int64_t line)>& place);
+
+/// The first `volumes` images of three axes that the file has along its further axes, in our frame. The caller has
+/// looked at those. Throws std::runtime_error as read_nifti does.
+std::vector<Image> read_nifti_images(const std::filesystem::path& path, const nifti_image& header, int volumes);
 
 }  // namespace tofstream::detail
 // SPDX-License-Identifier: Apache-2.0

@@ -92,22 +92,27 @@ void check_finite(const fs::path& path, const Image& image) {
 std::vector<Image> read_volumes(const fs::path& path, int first_of_one) {
   const detail::NiftiFile header = detail::open_nifti(path);
   check_dimensions(path, *header, first_of_one);
-  const Placement placement = place(path, *header);
+  return detail::read_nifti_images(path, *header, header->ndim > 3 ? header->dim[4] : 1);
+}
+
+}  // namespace
+
+std::vector<Image> detail::read_nifti_images(const fs::path& path, const nifti_image& header, int volumes) {
+  const Placement placement = place(path, header);
   const Grid& grid = placement.grid;
   std::int64_t step[3], start = 0;  // in memory, along the file's axes
-  const int size[3] = {header->nx, header->ny, header->nz};
+  const int size[3] = {header.nx, header.ny, header.nz};
   for (int a = 0; a < 3; ++a) {
     step[a] = grid.stride(placement.axes[a].world);
     if (!placement.axes[a].flipped) continue;
     start += step[a] * (size[a] - 1);
     step[a] = -step[a];
   }
-  detail::check_nifti_voxels(path, *header);
+  detail::check_nifti_voxels(path, header);
   std::vector<Image> images;
-  const int volumes = header->ndim > 3 ? header->dim[4] : 1;
   for (int v = 0; v < volumes; ++v) images.push_back({grid, Buffer<float>(Memory::host, grid.voxels())});
   const std::int64_t lines = std::int64_t{size[1]} * size[2];
-  detail::read_nifti_lines(path, *header, step[0], [&](std::int64_t line) {
+  detail::read_nifti_lines(path, header, step[0], [&](std::int64_t line) {
     const std::int64_t within = line % lines;
     return images[static_cast<std::size_t>(line / lines)].voxels.data() + start + within % size[1] * step[1] +
            within / size[1] * step[2];
@@ -115,8 +120,6 @@ std::vector<Image> read_volumes(const fs::path& path, int first_of_one) {
   for (const Image& image : images) check_finite(path, image);
   return images;
 }
-
-}  // namespace
 
 Image read_nifti(const fs::path& path) {
   return std::move(read_volumes(path, 4).front());

@@ -1,0 +1,51 @@
+// What comes back of a projector whose image went through operators on its way (Estimate::through): A = P O_n ... O_1,
+// so the update needs O_1^T ... O_n^T of the back projection and of the sensitivity.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gadgets/payloads.hpp"
+
+namespace tofstream {
+
+class AdjointImages {
+ public:
+  /// Applies the adjoints, the last operator's first, to the back projection, the sensitivity and the support. Those of
+  /// a sensitivity are kept as long as it is sent. Throws as ImageOperator does.
+  void apply(const std::vector<AppliedOperator>& through, Projected& projected) {
+    if (through.empty()) return;
+    if (!(through == through_)) kept_.clear();
+    through_ = through;
+    projected.back_projection = adjoint_of(projected.back_projection);
+    projected.sensitivity = kept(projected.sensitivity);
+    if (projected.support) projected.support = kept(projected.support);
+    for (const AppliedOperator& applied : through)
+      if (applied.is_basis) projected.coefficients_of += (projected.coefficients_of.empty() ? "" : ", ") + applied.name;
+  }
+
+ private:
+  using ImagePointer = std::shared_ptr<const Image>;
+
+  ImagePointer adjoint_of(ImagePointer image) const {
+    for (auto applied = through_.rbegin(); applied != through_.rend(); ++applied)
+      image = std::make_shared<const Image>(applied->image_operator->adjoint(*image));
+    return image;
+  }
+
+  ImagePointer kept(const ImagePointer& image) {
+    if (const auto found = std::ranges::find(kept_, image, &Kept::first); found != kept_.end()) return found->second;
+    std::erase_if(kept_, [](const Kept& kept) { return kept.first.use_count() == 1; });  // it is not sent again
+    return kept_.emplace_back(image, adjoint_of(image)).second;
+  }
+
+  using Kept = std::pair<ImagePointer, ImagePointer>;
+  std::vector<AppliedOperator> through_;
+  std::vector<Kept> kept_;
+};
+
+}  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0
