@@ -21,6 +21,8 @@
 #include "kernels/types/em_tally.hpp"
 #include "kernels/types/events.hpp"
 #include "kernels/types/image.hpp"
+#include "kernels/types/modality.hpp"
+#include "kernels/types/post_filter.hpp"
 #include "kernels/types/rejected.hpp"
 
 namespace tofstream {
@@ -131,6 +133,7 @@ struct Projected {
   // The sensitivity of the whole, which says where there is an image; null: `sensitivity` says it.
   std::shared_ptr<const Image> support = {};
   Rejected rejected = {};  // of all the projector's data so far
+  Modality modality = Modality::unknown;
   std::size_t bytes() const { return back_projection->bytes(); }
 };
 
@@ -160,12 +163,18 @@ struct Estimate {
   std::optional<GridWish> wish = {};              // of an announcement; with an image, what its grid must be
   std::shared_ptr<HostCopy> host_copy = std::make_shared<HostCopy>();  // of this image: see on_host()
   Rejected rejected = {};     // of the data of all updates so far, those before a checkpoint included
-  std::string filtered = {};  // by a post-filter, in words: "smoothed by 5 mm FWHM"; empty: as the update made it
+  PostFilters filters = {};   // that were applied to it; none: as the update made it
   std::map<std::string, double> kept = {};  // by the update's algorithm, by name: goes into a checkpoint
+  Modality modality = Modality::unknown;
 
   /// The same estimate as another image of the same quantity: filtered, or on another grid.
   Estimate with(std::shared_ptr<const Image> other) const {
-    return {.step = step, .image = std::move(other), .quantity = quantity, .rejected = rejected, .filtered = filtered};
+    return {.step = step,
+            .image = std::move(other),
+            .quantity = quantity,
+            .rejected = rejected,
+            .filters = filters,
+            .modality = modality};
   }
   bool is_announcement() const { return !image; }
   std::size_t bytes() const { return image ? image->bytes() : 0; }

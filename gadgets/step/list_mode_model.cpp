@@ -135,6 +135,7 @@ class ListModeModel final : public SystemModel<EventBatch> {
     return quantity_.of(subset.quantity, by_terms, context);
   }
 
+  Modality modality() const override { return Modality::pet; }
   DataWords words() const override { return {"events", "no expectation: the line misses the image"}; }
 
   Missed missed() const override {
