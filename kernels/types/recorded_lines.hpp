@@ -16,6 +16,8 @@ class RecordedLines {
   /// Those of lines [begin, end) that can count, on the host: without ToF, with their efficiency in `multiplicative`
   /// (empty: 1). Thread-safe. May throw std::runtime_error where a file has changed.
   virtual EventBatch lines(std::int64_t begin, std::int64_t end) const = 0;
+  /// Whether the efficiencies contain the object's attenuation.
+  virtual bool has_attenuation() const { return false; }
   /// Words that differ for other lines or efficiencies: part of a sensitivity's key.
   virtual std::string key() const = 0;
 };

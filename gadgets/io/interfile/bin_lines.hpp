@@ -36,6 +36,7 @@ class BinLines final : public RecordedLines {
   std::int64_t size() const override { return bins_.size(); }
   EventBatch lines(std::int64_t begin, std::int64_t end) const override;
   std::string key() const override { return key_; }
+  bool has_attenuation() const override { return attenuation_ != nullptr; }
 
   const Bins& bins() const { return bins_; }
   /// The scanner without its lines: these do not keep themselves alive.
