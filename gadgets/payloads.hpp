@@ -22,6 +22,8 @@
 #include "kernels/types/em_tally.hpp"
 #include "kernels/types/events.hpp"
 #include "kernels/types/image.hpp"
+#include "kernels/types/modality.hpp"
+#include "kernels/types/post_filter.hpp"
 #include "kernels/types/rejected.hpp"
 
 namespace tofstream {
@@ -140,8 +142,9 @@ struct Projected {
   std::shared_ptr<const Quantity> quantity = {};  // of an image that is updated with it; null: not known
   // The sensitivity of the whole, which says where there is an image; null: `sensitivity` says it.
   std::shared_ptr<const Image> support = {};
-  Rejected rejected = {};  // of all the projector's data so far
+  Rejected rejected = {};            // of all the projector's data so far
   std::string coefficients_of = {};  // gadgets whose coefficients the update makes; empty: it makes the image
+  Modality modality = Modality::unknown;
   std::size_t bytes() const { return back_projection->bytes(); }
 };
 
@@ -170,12 +173,12 @@ struct Estimate {
   std::shared_ptr<const Quantity> quantity = {};  // what its values are; null: not known, as for a start image
   std::optional<GridWish> wish = {};              // of an announcement; with an image, what its grid must be
   std::shared_ptr<HostCopy> host_copy = std::make_shared<HostCopy>();  // of this image: see on_host()
-  Rejected rejected = {};     // of the data of all updates so far, those before a checkpoint included
-  // By a post-filter or an operator, in words: "smoothed by 5 mm FWHM"; empty: as the update made it, unless that makes
-  // coefficients, which this says too.
-  std::string filtered = {};
-  std::map<std::string, double> kept = {};  // by the update's algorithm, by name: goes into a checkpoint
+  Rejected rejected = {};  // of the data of all updates so far, those before a checkpoint included
+  // What it went through since the update made it; none: nothing, unless that makes coefficients, which this says too.
+  PostFilters filters = {};
+  std::map<std::string, double> kept = {};    // by the update's algorithm, by name: goes into a checkpoint
   std::vector<AppliedOperator> through = {};  // since the update gave it, the first one first
+  Modality modality = Modality::unknown;
 
   /// The same estimate as another image of the same quantity: filtered, or on another grid.
   Estimate with(std::shared_ptr<const Image> other) const {
@@ -183,8 +186,9 @@ struct Estimate {
             .image = std::move(other),
             .quantity = quantity,
             .rejected = rejected,
-            .filtered = filtered,
-            .through = through};
+            .filters = filters,
+            .through = through,
+            .modality = modality};
   }
   bool is_announcement() const { return !image; }
   std::size_t bytes() const { return image ? image->bytes() : 0; }

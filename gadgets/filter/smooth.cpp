@@ -4,11 +4,9 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <utility>
 
 #include "core/gadget.hpp"
-#include "gadgets/io/filter_words.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/write/estimate_writer.hpp"
 #include "kernels/filter/gaussian_psf.hpp"
@@ -35,7 +33,7 @@ struct Smooth {
             .note = "lies where its input does; on a GPU one image more"};
   }
 
-  explicit Smooth(const Params& p) : p_(p), words_(is_on(p) ? smoothing_words(p.post_filter_mm) : "") {}
+  explicit Smooth(const Params& p) : p_(p) {}
 
   void process(std::shared_ptr<const Estimate> estimate, Emit<Estimate>& emit, Context& context) {
     last_ = std::move(estimate);
@@ -53,7 +51,7 @@ struct Smooth {
   void pass_on(Emit<Estimate>& emit, Context& context) {
     if (is_on(p_)) {
       Estimate estimate = smoothed(*last_);
-      context.report(filtered_figure, estimate.filtered);  // while it runs: a writer says it when it has written
+      context.report(filtered_figure, words_of(estimate.filters));  // while it runs: a writer says it at its end
       emit(std::move(estimate));
     } else {
       emit(last_);
@@ -70,12 +68,11 @@ struct Smooth {
     auto made = std::make_shared<Image>(image.to(image.voxels.memory()));
     gaussian_->apply(*made);
     Estimate result = estimate.with(std::move(made));
-    result.filtered += (result.filtered.empty() ? "" : ", ") + words_;
+    result.filters.push_back({p_.post_filter_mm});
     return result;
   }
 
   Params p_;
-  std::string words_;
   std::shared_ptr<const Estimate> last_;  // where it has not been passed on yet
   std::optional<GaussianPsf> gaussian_;
 };

@@ -29,6 +29,11 @@ Json to_json(const Quantity& quantity) {
     entry["state"] = name_of(record.state);
     if (!record.how.empty()) entry["how"] = record.how;
   }
+  if (const auto decay = decay_correction_of(&quantity); decay && decay->half_life_s > 0) {
+    Json& entry = corrections[std::string(name_of(Correction::decay))];
+    entry["half_life_s"] = decay->half_life_s;
+    entry["reference_time_s"] = decay->reference_time_s;
+  }
   Json json{{"unit", unit_of(quantity)},
             {"quantitative", reasons.empty()},
             {"not_quantitative", reasons},
@@ -53,6 +58,8 @@ Quantity quantity_from_json(const Json& json) {
     const Json& entry = json.at("corrections").at(std::string(name_of(static_cast<Correction>(c))));
     quantity.corrections[c] = {state_from(entry.at("state").get<std::string>()), entry.value("how", "")};
   }
+  const Json& decay = json.at("corrections").at(std::string(name_of(Correction::decay)));
+  quantity.decay = {decay.value("half_life_s", 0.0), decay.value("reference_time_s", 0.0)};
   if (const auto by = json.find("attenuated_by"); by != json.end())
     quantity.attenuated_by = {by->at("gadget").get<std::string>(), by->at("mu_map").get<std::string>(),
                               by->at("checksum").get<std::uint32_t>()};

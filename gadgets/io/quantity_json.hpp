@@ -9,8 +9,8 @@
 
 namespace tofstream {
 
-/// For people and programs: unit, quantitative, not_quantitative (why not), corrections {name: {state, how}}; and what
-/// else from_json needs.
+/// For people and programs: unit, quantitative, not_quantitative (why not), corrections {name: {state, how}}, of decay
+/// also half_life_s and reference_time_s where they are known; and what else from_json needs.
 nlohmann::ordered_json to_json(const Quantity& quantity);
 
 /// What to_json made. Throws nlohmann::json::exception for anything else.

@@ -15,7 +15,8 @@ struct Tracer {
   std::string injected_at;
   static constexpr auto params = describe(
       param<&Tracer::name>("name", "The tracer, such as FDG"),
-      param<&Tracer::isotope>("isotope", "C-11, N-13, O-15, F-18, Cu-64, Ga-68, Rb-82 or Zr-89"),
+      param<&Tracer::isotope>("isotope",
+                              "C-11, N-13, O-15, F-18, Cu-64, Ga-68, Rb-82 or Zr-89; of SPECT Tc-99m, I-123, ..."),
       param<&Tracer::injected_MBq>("injected_MBq", range(0, 1e6), unit("MBq"),
                                    "Activity that was injected, at the time of injection; 0: not said"),
       param<&Tracer::injected_at>("injected_at",

@@ -32,7 +32,7 @@ page::EstimateCaption caption_of(const Estimate& estimate, std::uint32_t number,
           .end_event = info.end_event,
           .unit = unit_of(estimate),
           .not_quantitative_because = fmt::format("{}", fmt::join(reasons, "; ")),
-          .filtered = estimate.filtered};
+          .filtered = words_of(estimate.filters)};
 }
 
 }  // namespace

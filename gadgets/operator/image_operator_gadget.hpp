@@ -55,8 +55,8 @@ struct ImageOperatorGadget {
     Estimate result = estimate.with(std::make_shared<const Image>(applied_.image_operator->forward(image)));
     result.through.push_back(applied_);
     // What was said of coefficients holds no longer of the image that they stand for.
-    if (Type::is_basis) result.filtered.clear();
-    result.filtered += (result.filtered.empty() ? "" : ", ") + type_.words();
+    if (Type::is_basis) result.filters.clear();
+    result.filters.push_back({.other = type_.words()});
     emit(std::move(result));
   }
 

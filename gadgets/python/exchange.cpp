@@ -122,7 +122,8 @@ Offer offer(const std::shared_ptr<const Estimate>& estimate, SharedArena& arena,
                    {"arrays", placing.ranges()}};
   memory.step = step;
   memory.image_quantity = estimate->quantity;
-  memory.filtered = estimate->filtered;
+  memory.filters = estimate->filters;
+  memory.modality = estimate->modality;
   memory.through = estimate->through;
   return result;
 }
@@ -181,7 +182,8 @@ Accepted<Estimate> accept(const PythonJson& header, PythonSession& session, Exch
   image.voxels = adopt<float>(header.at("arrays").at("voxels"), image.grid.voxels(), session, result.is_shared);
   if (!is_unchanged("voxels", image.voxels, session)) check_finite("voxels", image.voxels, session.where());
   result.payload = {memory.step, std::make_shared<const Image>(std::move(image)), memory.image_quantity};
-  result.payload.filtered = memory.filtered;
+  result.payload.filters = memory.filters;
+  result.payload.modality = memory.modality;
   result.payload.through = memory.through;
   return result;
 }

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -30,8 +29,9 @@ struct ExchangeMemory {
   std::shared_ptr<const RigidPose> pose;
   bool delayed = false;
   std::shared_ptr<const Quantity> events_quantity, image_quantity;  // of what Python took last, and so of what it gives
-  std::string filtered;  // as the estimate was that Python took last, and so is what it gives
-  std::vector<AppliedOperator> through;  // likewise
+  PostFilters filters;                    // as the estimate had that Python took last, and so has what it gives
+  std::vector<AppliedOperator> through;   // likewise
+  Modality modality = Modality::unknown;  // of both
   std::int64_t axis_begin[4] = {};
   std::shared_ptr<const SharedBlock> positions;  // the table of `detectors` in shared memory
   std::shared_ptr<const ViewSet> views_set;      // of the views that Python took last

@@ -18,7 +18,6 @@
 #include <fmt/format.h>
 
 #include "core/gadget.hpp"
-#include "gadgets/io/decay_words.hpp"
 #include "gadgets/io/nifti/mu_map.hpp"
 #include "gadgets/motion/still.hpp"
 #include "gadgets/payloads.hpp"
@@ -390,7 +389,7 @@ struct EventCorrections {
     if (p_.dead_time.live_fraction != 1)
       made(Correction::dead_time, fmt::format("live fraction {:g}", p_.dead_time.live_fraction));
     if (live_time_) made(Correction::dead_time, p_.dead_time.file.string() + ", by singles");
-    if (half_life_s_ > 0) made(Correction::decay, decay_words({half_life_s_, p_.decay.reference_time_s}));
+    if (half_life_s_ > 0) correct_for_decay(after, {half_life_s_, p_.decay.reference_time_s});
     if (p_.randoms.from != RandomsFrom::none || scatter_) after.reference_s = p_.reference_s;
     return quantity_ = std::make_shared<const Quantity>(std::move(after));
   }

@@ -16,6 +16,7 @@
 #include "kernels/correct/isotopes.hpp"
 #include "kernels/ring/sensitivity/sample_bias.hpp"
 #include "kernels/ring/sensitivity/sensitivity.hpp"
+#include "kernels/types/recorded_lines.hpp"
 
 namespace tofstream {
 namespace {
@@ -79,6 +80,9 @@ void report_sample(const Sensitivity& sampled, double error, Context& context) {
 ListModeSensitivity pair_sensitivity(const PairSensitivitySettings& p, const Scanner& scanner,
                                      ListModeProjector& projector, Context& context) {
   ListModeSensitivity result{.holds = {.attenuation = {.gadget = context.name()}}};
+  if (!p.mu_map.empty() && scanner.lines && scanner.lines->has_attenuation())
+    throw std::runtime_error(
+        "mu_map: the data's file of lines has their attenuation, which would count twice: leave the map out");
   std::optional<Image> mu;
   if (!p.mu_map.empty()) {
     mu = read_mu_map(p.mu_map);

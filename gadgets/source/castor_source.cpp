@@ -12,6 +12,7 @@
 #include "core/gadget.hpp"
 #include "gadgets/io/castor/event_reader.hpp"
 #include "gadgets/io/castor/geometry.hpp"
+#include "gadgets/io/castor/listed_lines.hpp"
 #include "gadgets/io/castor/quantity.hpp"
 #include "gadgets/io/castor/to_scanner.hpp"
 #include "gadgets/parameters.hpp"
@@ -30,7 +31,7 @@ namespace {
 
 struct CastorSource {
   struct Params {
-    std::filesystem::path path, geometry;
+    std::filesystem::path path, geometry, normalisation;
     castor::Frame frame = castor::Frame::castor;
     int batch_events = 1 << 18;
     double reference_s = 1;
@@ -41,6 +42,11 @@ struct CastorSource {
       param<&Params::geometry>("geometry", reads_file,
                                "The scanner's file (.geom or .hscan) or the folder of it; none: beside the header, or "
                                "in $CASTOR_CONFIG/scanner"),
+      param<&Params::normalisation>(
+          "normalisation", reads_file,
+          "Header of the file that lists the lines which can count, with their factors of normalisation and "
+          "attenuation, for the sensitivity: of a normalisation, or of a histogram that lists all its lines, such as "
+          "`path` itself; none: the sensitivity takes all pairs of crystals alike"),
       param<&Params::frame>("frame",
                             "castor: y points up, as CASToR's documentation says, and is turned over; gantry: y points "
                             "down, as in PETSIRD and DICOM, for files whose writer kept that"),
@@ -65,8 +71,11 @@ struct CastorSource {
       : header_(castor::read_data_header(p.path)),
         geometry_(castor::read_geometry(castor::find_geometry(header_, p.geometry))),
         made_(castor::to_scanner(geometry_, header_, p.frame)),
-        quantity_(std::make_shared<const Quantity>(castor::quantity_of(header_, p.reference_s))),
-        reader_(header_, made_.scanner, {p.batch_events, p.tof, p.reference_s}) {}
+        lines_(lines_of(p)),
+        scanner_(with_lines()),
+        quantity_(std::make_shared<const Quantity>(
+            castor::quantity_of(header_, p.reference_s, lines_ ? &lines_->header() : nullptr))),
+        reader_(header_, scanner_, {p.batch_events, p.tof, p.reference_s}) {}
 
   void run(Emit<EventBatch>& emit, std::stop_token stop, Context& context) {
     say_what_came(context);
@@ -87,11 +96,26 @@ struct CastorSource {
   }
 
  private:
+  std::shared_ptr<const castor::ListedLines> lines_of(const Params& p) const {
+    if (p.normalisation.empty()) return nullptr;
+    return std::make_shared<const castor::ListedLines>(castor::read_data_header(p.normalisation), header_,
+                                                       made_.scanner);
+  }
+
+  std::shared_ptr<const Scanner> with_lines() const {
+    if (!lines_) return made_.scanner;
+    auto scanner = std::make_shared<Scanner>(*made_.scanner);
+    scanner->lines = lines_;
+    return scanner;
+  }
+
   void say_what_came(Context& context) const {
-    context.report("scanner", made_.scanner->name);
-    context.report("detectors", made_.scanner->detectors->size());
+    context.report("scanner", scanner_->name);
+    context.report("detectors", scanner_->detectors->size());
     context.report("geometry", geometry_.file.string());
-    for (const std::string& note : made_.notes) context.log().warning(note);
+    if (lines_) context.report("lines", lines_->size());
+    for (const std::string& note : made_.notes)  // of the sensitivity of pairs
+      if (!lines_) context.log().warning(note);
     if (!header_.unread.empty())
       context.log().info(fmt::format("not used of {}: {}", header_.file.string(), fmt::join(header_.unread, "; ")));
     if (!geometry_.unread.empty())
@@ -108,6 +132,8 @@ struct CastorSource {
   const castor::DataHeader header_;
   const castor::Geometry geometry_;
   const castor::MadeScanner made_;
+  const std::shared_ptr<const castor::ListedLines> lines_;
+  const std::shared_ptr<const Scanner> scanner_;
   const std::shared_ptr<const Quantity> quantity_;
   castor::EventReader reader_;
 };

@@ -14,6 +14,7 @@
 #include "gadgets/io/interfile/quantity.hpp"
 #include "gadgets/parameters.hpp"
 #include "gadgets/payloads.hpp"
+#include "kernels/types/recorded_lines.hpp"
 
 namespace tofstream {
 namespace {
@@ -25,7 +26,7 @@ struct InterfileSource {
     double duration_s = 0;
     int batch_events = 1 << 18;
     double reference_s = 1;
-    bool tof = true;
+    bool tof = true, spread = false;
   };
   static constexpr auto params = describe(
       param<&Params::path>("path", required, reads_file, "Header of the data (.hs)"),
@@ -47,7 +48,11 @@ struct InterfileSource {
       param<&Params::reference_s>("reference_s", range(1e-9, 1e9), unit("s"),
                                   "Length of scan time whose decays the image counts, as the gadget that makes subsets "
                                   "has it: put another one at the pipeline's top"),
-      param<&Params::tof>("tof", "Give bins their ToF; without it those of a line are added up"));
+      param<&Params::tof>("tof", "Give bins their ToF; without it those of a line are added up"),
+      param<&Params::spread>("spread",
+                             "Project the pairs of detectors that a bin joins (span, mashed views) one by one, as the "
+                             "scan counted them; without it a bin is one line between the means of their ends, which "
+                             "is faster and blurs"));
   static constexpr bool own_thread = true;
   static MemoryNeed memory(const Params& p) {
     constexpr std::size_t bin_bytes = 32, batch_bytes = 40;
@@ -65,6 +70,7 @@ struct InterfileSource {
                           .reference_s = p.reference_s,
                           .duration_s = p.duration_s,
                           .most_segment = p.most_segment,
+                          .spread = p.spread,
                           .factors = {p.normalisation, p.attenuation},
                           .additive = p.additive,
                           .background = p.background}),
@@ -102,6 +108,7 @@ struct InterfileSource {
     context.report("detectors", reader_.scanner()->detectors->size());
     context.report("bins", header_.bins());
     context.report("tof_positions", std::int64_t{header_.tof_positions});
+    context.report("spread", reader_.scanner()->lines->are_spread());
     for (const std::string& note : header_.notes)
       context.log().warning(fmt::format("{}: {}", header_.file.string(), note));
     if (reader_.duration_s() == 0)

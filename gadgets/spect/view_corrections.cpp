@@ -14,7 +14,6 @@
 #include <fmt/format.h>
 
 #include "core/gadget.hpp"
-#include "gadgets/io/decay_words.hpp"
 #include "gadgets/spect/scatter_estimate.hpp"
 #include "gadgets/subset/view_intake.hpp"
 #include "gadgets/views.hpp"
@@ -148,17 +147,22 @@ struct ViewCorrections {
     if (quantity_ && before == quantity_before_) return quantity_;
     quantity_before_ = before;
     Quantity after = before ? *before : Quantity{};
-    const auto made = [&](Correction correction, std::string how) {
-      CorrectionRecord& record = after[correction];
-      if (record.state == CorrectionState::made)
+    const auto require_not_made = [&](Correction correction) {
+      if (const CorrectionRecord& record = after[correction]; record.state == CorrectionState::made)
         throw std::runtime_error(fmt::format("the views are corrected for {} already ({}): leave it out here",
                                              name_of(correction), record.how));
-      record = {CorrectionState::made, std::move(how)};
+    };
+    const auto made = [&](Correction correction, std::string how) {
+      require_not_made(correction);
+      after[correction] = {CorrectionState::made, std::move(how)};
     };
     if (p_.uniform && after[Correction::normalisation].state != CorrectionState::made)
       made(Correction::normalisation, "by the camera (uniform: true)");
     if (windows_ || file_) made(Correction::scatter, scatter_words());
-    if (half_life_s_ > 0) made(Correction::decay, decay_words({half_life_s_, p_.decay.reference_time_s}));
+    if (half_life_s_ > 0) {
+      require_not_made(Correction::decay);
+      correct_for_decay(after, {half_life_s_, p_.decay.reference_time_s});
+    }
     if (p_.dead_time.tau_s > 0) made(Correction::dead_time, fmt::format("{:g} s", p_.dead_time.tau_s));
     return quantity_ = std::make_shared<const Quantity>(std::move(after));
   }

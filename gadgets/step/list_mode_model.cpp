@@ -11,6 +11,7 @@
 #include "gadgets/step/step-inl.hpp"
 #include "kernels/grid/choose_grid.hpp"
 #include "kernels/project/accumulate.hpp"
+#include "kernels/project/spread/spread_projector.hpp"
 
 namespace tofstream {
 
@@ -90,7 +91,7 @@ class ListModeModel final : public SystemModel<EventBatch> {
           "the events do not say which scanner recorded them, so there is no sensitivity: "
           "take them from a decoder or the simulator");
     const Backend backend = settings_.backend;
-    projector_ = settings_.projector(grid_for(first, estimate, *scanner_, context), backend, *scanner_, context);
+    projector_ = make_projector(grid_for(first, estimate, *scanner_, context), context);
     context.report("backend", std::string(backend == Backend::cuda ? "cuda" : "cpu"));
     conditions_ = first.conditions;
     waits_for_conditions_ =
@@ -115,7 +116,7 @@ class ListModeModel final : public SystemModel<EventBatch> {
   ListModeProjector& projector() override { return *projector_; }
 
   std::unique_ptr<Projector<EventView>> another_projector(Context& context) const override {
-    return settings_.projector(projector_->grid(), projector_->backend(), *scanner_, context);
+    return make_projector(projector_->grid(), context);
   }
 
   EventView view(const EventBatch& batch, Buffer<float>& /*room*/) const override {
@@ -135,6 +136,7 @@ class ListModeModel final : public SystemModel<EventBatch> {
     return quantity_.of(subset.quantity, by_terms, context);
   }
 
+  Modality modality() const override { return Modality::pet; }
   DataWords words() const override { return {"events", "no expectation: the line misses the image"}; }
 
   Missed missed() const override {
@@ -147,6 +149,10 @@ class ListModeModel final : public SystemModel<EventBatch> {
   }
 
  private:
+  std::unique_ptr<ListModeProjector> make_projector(const Grid& grid, Context& context) const {
+    return spread_where_asked(settings_.projector(grid, settings_.backend, *scanner_, context), scanner_);
+  }
+
   // By the scanner, with the live fractions' pattern and the poses.
   void make_sensitivity(Context& context) {
     std::shared_ptr<const Scanner> seen = scanner_;

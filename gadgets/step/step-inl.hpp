@@ -49,7 +49,8 @@ Projected Step<Data>::operator()(const Subset<Data>& subset, const Estimate& est
                       .tally = tally.all,
                       .quantity = model_->quantity(subset, by_terms ? &*by_terms : nullptr, context),
                       .support = sensitivity.support,
-                      .rejected = {static_cast<std::uint64_t>(all_new_.skipped), model_->words().missed}};
+                      .rejected = {static_cast<std::uint64_t>(all_new_.skipped), model_->words().missed},
+                      .modality = model_->modality()};
   if (subset.step.iteration > 0) report(projected, *estimate.image, context);
   adjoint_.apply(estimate.through, projected);
   if (subset.step.restart) iteration_ = {};

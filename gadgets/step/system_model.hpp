@@ -76,6 +76,8 @@ class SystemModel {
   /// renewed correct for; null: there are none.
   virtual std::shared_ptr<const Quantity> quantity(const Subset<Data>& subset, const NamedCorrection* by_terms,
                                                    Context& context) = 0;
+  /// Of the scanner that prepare() met.
+  virtual Modality modality() const = 0;
   virtual DataWords words() const = 0;
   virtual Missed missed() const = 0;
 };

@@ -148,6 +148,9 @@ class ViewModel final : public SystemModel<ViewBatch> {
     return quantity_.of(calibrated(subset.quantity), by_terms, context);
   }
 
+  // Histo-images are of pairs of photons.
+  Modality modality() const override { return set_->kind == ViewKind::camera ? Modality::spect : Modality::pet; }
+
   DataWords words() const override { return {"counts", "no expectation: nothing of the image is seen there"}; }
 
   Missed missed() const override {

@@ -68,9 +68,10 @@ struct StripDirect {
     Image image = Image::filled(counts_.grid, 1);
     em_update(image, inverse, counts_, time_fraction * mL);
     const double reference_s = seconds_ > 0 && p_.reference_s == 0 ? seconds_ : p_.reference_s;
-    emit(Estimate{{.ends_iteration = true, .last = true},
-                  std::make_shared<const Image>(std::move(image)),
-                  quantity_.get(seconds_ > 0 ? reference_s : 0)});
+    emit(Estimate{.step = {.ends_iteration = true, .last = true},
+                  .image = std::make_shared<const Image>(std::move(image)),
+                  .quantity = quantity_.get(seconds_ > 0 ? reference_s : 0),
+                  .modality = Modality::pet});
   }
 
  private:

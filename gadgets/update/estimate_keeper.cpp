@@ -42,16 +42,18 @@ Estimate EstimateKeeper::begin() {
 }
 
 Estimate EstimateKeeper::first(const std::optional<GridWish>& wish) const {
-  return {resumed_, image_, quantity_.get(), wish, host_copy_, rejected_before_, {}, kept_};
+  return {resumed_, image_, quantity_.get(), wish, host_copy_, rejected_before_, {}, kept_, modality_};
 }
 
 std::optional<Estimate> EstimateKeeper::without_update(const Projected& projected) {
+  modality_ = projected.modality;
   if (projected.step.restart) {
     if (!projected.step.keeps_image) begin_on(grid_);
     quantity_ = resumed_quantity_ = {};
     kept_ = {};
-    return projected.step.keeps_image ? Estimate{projected.step, image_}
-                                      : Estimate{projected.step, image_, {}, {}, host_copy_};
+    Estimate estimate{.step = projected.step, .image = image_, .modality = modality_};
+    if (!projected.step.keeps_image) estimate.host_copy = host_copy_;
+    return estimate;
   }
   if (projected.step.iteration > 0) return std::nullopt;
   if (!image_) begin_on(projected.back_projection->grid);
@@ -77,7 +79,8 @@ Estimate EstimateKeeper::updated(std::shared_ptr<const Image> next, const Projec
   estimate.rejected.events += rejected_before_.events;
   estimate.kept = kept_;
   if (!projected.coefficients_of.empty())
-    estimate.filtered = fmt::format("coefficients of {}, not the image", projected.coefficients_of);
+    estimate.filters = {{.other = fmt::format("coefficients of {}, not the image", projected.coefficients_of)}};
+  estimate.modality = modality_ = projected.modality;
   return estimate;
 }
 

@@ -76,6 +76,7 @@ class EstimateKeeper {
   std::shared_ptr<HostCopy> host_copy_ = std::make_shared<HostCopy>();  // of the start image, which may go out twice
   QuantitySoFar quantity_;                                              // of the image
   QuantitySoFar resumed_quantity_;                                      // of the checkpoint's
+  Modality modality_ = Modality::unknown;                               // as the projector says it
 };
 
 /// Of the subsets' 1/s that are kept: those of large images are computed anew, which takes little of an update's time.

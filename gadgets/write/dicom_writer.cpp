@@ -71,6 +71,10 @@ struct DicomWriter {
   void process(std::shared_ptr<const Estimate> estimate, Context& context) {
     require_voxels(*estimate);
     if (method_.empty()) method_ = reconstruction_method(context);
+    if (estimate->modality == Modality::spect)
+      throw std::runtime_error(
+          "the image is of a gamma camera (SPECT), and this gadget writes DICOM's PET images: write it by "
+          "nifti_writer");
     if (!std::exchange(last_, estimate)) require_free_folder(context);
     if (is_due(*estimate, p_.every, p_.at_iterations))
       write(numbered(p_.folder, estimate->step, p_.every), one_image(0), context);
@@ -105,7 +109,7 @@ struct DicomWriter {
     if (!last_) return series;
     series.reconstruction =
         fmt::format("tofstream, {}{}", method_.empty() ? "" : method_ + ", ", step_words(last_->step));
-    if (!last_->filtered.empty()) series.comment = fmt::format("The image was {}.", last_->filtered);
+    if (!last_->filters.empty()) series.comment = fmt::format("The image was {}.", words_of(last_->filters));
     series.quantity = last_->quantity.get();
     return series;
   }

@@ -33,7 +33,7 @@ inline std::vector<std::byte> estimate_image(const Estimate& estimate, const Mes
        .unit = unit_of(estimate).substr(0, wire::longest_image_unit),
        .is_quantitative = estimate.quantity && reasons.empty(),
        .not_quantitative_because = fmt::format("{}", fmt::join(reasons, "; ")),
-       .filtered = estimate.filtered},
+       .filtered = words_of(estimate.filters)},
       image->voxels.span());
 }
 

@@ -38,7 +38,7 @@ inline std::string unit_of(const Estimate& estimate) {
 
 /// What a file's description says of the values: ", Bq/mL", ", smoothed by 5 mm FWHM, Bq/mL, not quantitative: ...".
 inline std::string label_of(const Estimate& estimate) {
-  return (estimate.filtered.empty() ? "" : ", " + estimate.filtered) +
+  return (estimate.filters.empty() ? "" : ", " + words_of(estimate.filters)) +
          (estimate.quantity ? ", " + label_of(*estimate.quantity) : "");
 }
 
@@ -46,7 +46,9 @@ inline std::string label_of(const Estimate& estimate) {
 inline std::string provenance_of(const Estimate& estimate, const MessageInfo& events, Context& context) {
   std::map<std::string, std::string> also;
   if (estimate.quantity) also["quantity"] = to_json(*estimate.quantity).dump(-1, ' ', true);
-  if (!estimate.filtered.empty()) also["filtered"] = nlohmann::ordered_json(estimate.filtered).dump();
+  if (!estimate.filters.empty()) also["filtered"] = nlohmann::ordered_json(words_of(estimate.filters)).dump();
+  if (const auto modality = name_of(estimate.modality); !modality.empty())
+    also["modality"] = nlohmann::ordered_json(modality).dump();
   return provenance_json(context.control()->snapshot(), events, also);
 }
 
@@ -59,7 +61,7 @@ inline std::string step_words(const UpdateStep& step) {
   return fmt::format("{}iteration {}", frame, step.iteration);
 }
 
-/// The figure that says how an image was filtered: see Estimate.
+/// The figure that says how an image was filtered, in words.
 inline constexpr auto* filtered_figure = "filtered";
 
 /// Reports to run.json what a writer's image is: size, voxel_mm, iteration (but not of a live scan that has not ended),
@@ -78,7 +80,7 @@ inline void report_image(const Estimate& estimate, Context& context) {
   if (step.subsets > 0) context.report("subsets", std::int64_t{step.subsets});
   if (step.update > 0) context.report("updates", step.update);
   if (step.frame.number > 0) context.report("frames", std::int64_t{step.frame.number});
-  if (!estimate.filtered.empty()) context.report(filtered_figure, estimate.filtered);
+  if (!estimate.filters.empty()) context.report(filtered_figure, words_of(estimate.filters));
   if (!estimate.quantity) return;
   const Quantity& quantity = *estimate.quantity;
   const auto reasons = not_quantitative_because(quantity);

@@ -33,7 +33,8 @@ struct NiftiWriter {
                param<&Params::every>("every", "Write only the final image, or also that of each iteration or update"),
                param<&Params::at_iterations>("at_iterations", range(1, 10000), at_iterations_words),
                param<&Params::bids>("bids",
-                                    "Write JSON with the keys of BIDS for PET beside each image (image.json); beside "
+                                    "Write JSON with the keys of BIDS for PET beside each image (image.json; of SPECT, "
+                                    "which BIDS does not have, the same keys); beside "
                                     "the frames of a dynamic scan it is written in any case"),
                param<&Params::bids_details>("bids_details", reads_file,
                                             "A JSON object whose keys are added to it: what no program can know, as "
@@ -54,13 +55,15 @@ struct NiftiWriter {
     if (!name.ends_with(".nii") && !name.ends_with(".nii.gz"))
       throw std::invalid_argument(fmt::format("file must end in .nii or .nii.gz, not {}", name));
     if (!p.bids_details.empty()) details_ = read_bids_details(p.bids_details);
-    check_bids({.quantity = nullptr, .tracer = p.tracer, .scan_start = p.scan_start});
+    check_bids({.filters = {}, .tracer = p.tracer, .scan_start = p.scan_start});
     context.output_file(p.file);
     if (p.bids) context.output_file(frame_times_path(p.file));
   }
 
   void process(std::shared_ptr<const Estimate> estimate, Context& context) {
     require_voxels(*estimate);
+    if (!last_ || last_->modality != estimate->modality)
+      check_bids({.modality = estimate->modality, .filters = {}, .tracer = p_.tracer, .scan_start = p_.scan_start});
     last_ = estimate;
     if (estimate->step.iteration == 0) on_host(*estimate);  // reserves the memory for images to be written
     events_.take_in(context.message());
@@ -94,10 +97,11 @@ struct NiftiWriter {
             .comment = provenance(context)};
   }
 
-  BidsPet bids_of_last(const FrameTimes& times, Context& context) const {
+  BidsImage bids_of_last(const FrameTimes& times, Context& context) const {
     return {.times = times,
             .quantity = last_->quantity.get(),
-            .filtered = last_->filtered,
+            .modality = last_->modality,
+            .filters = last_->filters,
             .tracer = p_.tracer,
             .scan_start = p_.scan_start,
             .method = reconstruction_method(context),

@@ -90,7 +90,7 @@ struct PngWriter {
     const auto image = on_host(*last_);
     ViewSettings view{.title = p_.title, .map = p_.colours, .at_hottest = p_.at == CutAt::hottest};
     if (last_->quantity) tell_quantity(*last_->quantity, view);
-    tell_filter(last_->filtered, view);
+    tell_filter(words_of(last_->filters), view);
     if (!p_.point_mm.empty()) view.point_mm = Vec3{p_.point_mm[0], p_.point_mm[1], p_.point_mm[2]};
     ViewSettings all_through = view;
     all_through.kind = ViewSettings::Kind::mip;

@@ -54,6 +54,7 @@ EventView EventBatch::view() const {
   view.multiplicative = pointer(multiplicative, false);
   view.additive = pointer(additive, false);
   view.counts = pointer(counts, false);
+  view.bin = pointer(bin, false);
   return view;
 }
 

@@ -73,6 +73,7 @@ struct EventView {
   const float* multiplicative = nullptr;  // null: 1
   const float* additive = nullptr;        // additive / multiplicative, as EM needs it; null: 0
   const float* counts = nullptr;          // y of EM: a histogram's bin is an event with all of its counts; null: 1
+  const std::uint32_t* bin = nullptr;     // its number among Scanner::lines, whose lines are spread; null: they are not
   TofModel tof;
 
   TOFSTREAM_HOST_DEVICE Lor lor(std::int64_t i) const {
@@ -116,6 +117,7 @@ struct EventView {
     if (multiplicative) part.multiplicative += begin;
     if (additive) part.additive += begin;
     if (counts) part.counts += begin;
+    if (bin) part.bin += begin;
     return part;
   }
 };
@@ -143,6 +145,7 @@ struct EventBatch {
   Buffer<float> ends[6];
   Buffer<float> tof_mm, tof_width_mm, multiplicative, additive;
   Buffer<float> counts;           // of each event, whole and not negative; empty: 1
+  Buffer<std::uint32_t> bin;      // of a histogram whose bins' lines are projected one by one: see RecordedLines
   Buffer<std::uint32_t> arrival;  // rank at which each event arrived, once a sort has moved it; else empty
   std::int64_t axis_begin[4] = {
       0, 0, 0, 0};  // events of predominant axis a are [axis_begin[a], axis_begin[a + 1]), once partitioned
@@ -175,6 +178,7 @@ void for_each_array(Batch& batch, Visit&& visit) {
   visit(batch.multiplicative);
   visit(batch.additive);
   visit(batch.counts);
+  visit(batch.bin);
   visit(batch.arrival);
 }
 
@@ -189,6 +193,7 @@ void for_each_array_pair(BatchA& a, BatchB& b, Visit&& visit) {
   visit(a.multiplicative, b.multiplicative);
   visit(a.additive, b.additive);
   visit(a.counts, b.counts);
+  visit(a.bin, b.bin);
   visit(a.arrival, b.arrival);
 }
 

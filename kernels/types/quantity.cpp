@@ -26,6 +26,14 @@ void merge_scale(Quantity& sum, const Quantity& other) {
   if (sum.reference_s != other.reference_s) sum.reference_s = 0;
 }
 
+// Where one does not know how decay was corrected, it is not known of all.
+void merge_decay(Quantity& sum, const Quantity& other) {
+  if (sum.decay == other.decay) return;
+  const bool differ = sum.decay.half_life_s > 0 && other.decay.half_life_s > 0;
+  sum.decay = {};
+  if (differ) add_new(sum.marks, {"events were corrected for decay in different ways"});
+}
+
 // The later state in the order of CorrectionState is the worse one.
 const CorrectionRecord& worse(const CorrectionRecord& a, const CorrectionRecord& b) {
   return b.state > a.state ? b : a;
@@ -46,6 +54,22 @@ std::string unit_of(const Quantity& quantity) {
   if (quantity.reference_s == 1) return quantity.unit;
   const auto slash = std::min(quantity.unit.find('/'), quantity.unit.size());
   return quantity.unit.substr(0, slash) + " s" + quantity.unit.substr(slash);
+}
+
+std::string words_of(const DecayCorrection& decay) {
+  std::string words = fmt::format("half-life {:.10g} s", decay.half_life_s);
+  if (decay.reference_time_s != 0) words += fmt::format(", to {:.10g} s of scan time", decay.reference_time_s);
+  return words;
+}
+
+void correct_for_decay(Quantity& quantity, const DecayCorrection& decay) {
+  quantity[Correction::decay] = {CorrectionState::made, words_of(decay)};
+  quantity.decay = decay;
+}
+
+std::optional<DecayCorrection> decay_correction_of(const Quantity* quantity) {
+  if (!quantity || (*quantity)[Correction::decay].state != CorrectionState::made) return std::nullopt;
+  return quantity->decay;
 }
 
 std::vector<std::string> corrections_in(const Quantity& quantity, CorrectionState state) {
@@ -78,6 +102,7 @@ Quantity merged(const Quantity& a, const Quantity& b) {
   Quantity sum = a;
   merge_scale(sum, b);
   for (std::size_t c = 0; c < correction_count; ++c) sum.corrections[c] = worse(a.corrections[c], b.corrections[c]);
+  merge_decay(sum, b);
   add_new(sum.rejecting, b.rejecting);
   add_new(sum.marks, b.marks);
   if (!(a.attenuated_by == b.attenuated_by)) {

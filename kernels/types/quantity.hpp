@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,11 +48,21 @@ struct AttenuatedBy {
   friend bool operator==(const AttenuatedBy&, const AttenuatedBy&) = default;
 };
 
+/// How values were corrected for decay.
+struct DecayCorrection {
+  double half_life_s = 0;       // 0: not known
+  double reference_time_s = 0;  // scan time whose activity the values are
+  friend bool operator==(const DecayCorrection&, const DecayCorrection&) = default;
+};
+/// "half-life 6584.04 s", "half-life 6584.04 s, to 120 s of scan time"
+std::string words_of(const DecayCorrection& decay);
+
 struct Quantity {
   std::string unit = {};  // of a rate, as efficiencies have it; empty: relative
   std::string scale = "the events do not say what their scale is";  // where the unit is from, or why there is none
   double reference_s = 0;  // scan time whose decays the values count: 1 makes them a rate; 0: not said yet
   std::array<CorrectionRecord, correction_count> corrections = {};
+  DecayCorrection decay = {};  // where `corrections` say that it was made: see correct_for_decay
   std::vector<std::string> rejecting =
       {};                               // gadgets that left out valid events, of which the sensitivity knows nothing
   std::vector<std::string> marks = {};  // further reasons why the values are not what the unit says
@@ -69,6 +80,10 @@ std::string unit_of(const Quantity& quantity);
 std::vector<std::string> not_quantitative_because(const Quantity& quantity);
 /// "Bq/mL", or "Bq/mL, not quantitative: no attenuation correction"
 std::string label_of(const Quantity& quantity);
+/// Says that the values are corrected for decay.
+void correct_for_decay(Quantity& quantity, const DecayCorrection& decay);
+/// How the values were corrected for decay; nothing where they were not. `quantity` may be null.
+std::optional<DecayCorrection> decay_correction_of(const Quantity* quantity);
 /// Names of the corrections in this state, in their order.
 std::vector<std::string> corrections_in(const Quantity& quantity, CorrectionState state);
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "gadgets/io/nifti/nifti.hpp"
+#include "gadgets/io/shared_files.hpp"
 #include "tests/command/command.hpp"
 
 using namespace tofstream;
@@ -32,6 +33,32 @@ TEST_CASE("spect_simulate writes a scan that inspect explains and spect_osem rec
   CHECK(nlohmann::json::parse(text_of(out / "image/run.json"))["books"]["balanced"] == true);
   const Image image = read_nifti(out / "image/image.nii.gz");
   CHECK(*std::ranges::max_element(image.voxels.span()) > 0);
+}
+
+TEST_CASE("an image of SPECT is not called PET: BIDS' JSON says NM, and dicom_writer refuses the start image") {
+  const TemporaryFolder out;
+  const auto simulated =
+      run_command("run spect_simulate --quiet --set photons.events=50000 --out " + (out / "scan").string());
+  REQUIRE_MESSAGE(simulated.code == 0, simulated.err);
+  const std::string few =
+      " --quiet --input " + (out / "scan/scan.hs").string() + " --set image.voxel_mm=17.6 --set subsets.iterations=1";
+  const auto run =
+      run_command("run spect_osem" + few + " --set file.bids=true --set corrected.decay.isotope=Tc-99m " +
+                  "--set file.tracer.isotope=Tc-99m --set post_filter_mm=8 --out " + (out / "image").string());
+  REQUIRE_MESSAGE(run.code == 0, run.err);
+  const auto json = nlohmann::json::parse(text_of(out / "image/image.json"));
+  CHECK(json["Modality"] == "NM");
+  CHECK(json["ImageDecayCorrected"] == true);
+  CHECK(json["ReconFilterSize"] == 8);
+  CHECK(run_command("inspect --json " + (out / "image/image.nii.gz").string()).json()["provenance"]["modality"] ==
+        "SPECT");
+  std::ofstream(out / "dicom.yaml") << "include: " << find_shared("pipelines", "spect_osem").string()
+                                    << "\npipeline: dicom\ngadgets:\n  dicom: {use: dicom_writer, from: smoothed}\n";
+  const auto refused = run_command("run " + (out / "dicom.yaml").string() + few + " --out " + (out / "no").string());
+  CHECK(refused.code == 1);
+  const bool is_built = refused.err.find("this build has no DICOM writer") == std::string::npos;
+  CHECK_MESSAGE((!is_built || refused.err.find("write it by nifti_writer") != std::string::npos), refused.err);
+  CHECK_FALSE(std::filesystem::exists(out / "no/dicom"));
 }
 
 TEST_CASE("projection data that are wrong are told by inspect in one line") {

@@ -13,6 +13,7 @@
 #include "core/base/private_folder.hpp"
 #include "gadgets/io/castor/event_reader.hpp"
 #include "gadgets/io/castor/geometry.hpp"
+#include "gadgets/io/castor/listed_lines.hpp"
 #include "gadgets/io/castor/to_scanner.hpp"
 #include "gadgets/io/shared_files.hpp"
 
@@ -45,7 +46,12 @@ void read_events(std::string_view text, std::string_view bytes) {
     std::abort();
   header.data = write("scan.cdf", bytes);
   static const Geometry eight = read_geometry(write("eight.geom", eight_crystals));
-  EventReader reader(header, to_scanner(eight, header, Frame::castor).scanner, {.batch_events = 7});
+  const auto scanner = to_scanner(eight, header, Frame::castor).scanner;
+  if (header.mode != DataMode::list) {
+    const ListedLines lines(header, header, scanner);
+    if (lines.lines(0, lines.size()).count > lines.size()) std::abort();
+  }
+  EventReader reader(header, scanner, {.batch_events = 7});
   std::uint64_t events = 0;
   while (const auto batch = reader.next()) {
     (void)batch->view();

@@ -2,6 +2,8 @@
 // histogram and its list give one image, and what cannot be is refused by name.
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 #include <random>
 
 #include "core/base/private_folder.hpp"
@@ -62,19 +64,32 @@ std::vector<Record> events_of_point(Vec3 at_mm, std::size_t count, double tof_fw
   return events;
 }
 
-Image reconstruct(const DataHeader& header, std::vector<std::string> sets) {
+struct RunImage {
+  RunReport report;
+  Image image;  // where it ended well
+};
+
+RunImage run_on(const std::string& pipeline, const DataHeader& header, std::vector<std::string> sets) {
   const TemporaryFolder out;
   sets.emplace_back("projected.sensitivity.cache=false");
   sets.emplace_back("subsets.subsets=1");
   sets.emplace_back("projected.deterministic=true");
-  Engine engine(load_pipeline(find_shared("pipelines", "castor_osem"),
-                              {.sets = std::move(sets), .input = header.file.string(), .backend = "cpu"}),
+  Engine engine(load_pipeline(pipeline, {.sets = std::move(sets), .input = header.file.string(), .backend = "cpu"}),
                 {.output_dir = out.path()});
-  const RunReport report = engine.run();
-  for (const auto& error : report.errors) FAIL(error.text());
-  CHECK(report.exit_code == exit_ok);
-  CHECK(report.books.balanced());
-  return read_nifti(out / "image.nii.gz");
+  RunImage run{engine.run(), {}};
+  if (run.report.exit_code == exit_ok) run.image = read_nifti(out / "image.nii.gz");
+  return run;
+}
+
+Image image_after(RunImage run) {
+  for (const auto& error : run.report.errors) FAIL(error.text());
+  CHECK(run.report.exit_code == exit_ok);
+  CHECK(run.report.books.balanced());
+  return std::move(run.image);
+}
+
+Image reconstruct(const DataHeader& header, std::vector<std::string> sets) {
+  return image_after(run_on(find_shared("pipelines", "castor_osem"), header, std::move(sets)));
 }
 
 Vec3d centroid_of(const Image& image) {
@@ -106,6 +121,39 @@ DataHeader tof_header(const std::filesystem::path& folder) {
   header.tof_fwhm_ps = 100;
   header.tof_range_ps = 2000;
   return header;
+}
+
+DataHeader lines_header(const std::filesystem::path& folder) {
+  DataHeader header = small_header(folder);
+  header.file = folder / "norm.cdh";
+  header.data = folder / "norm.cdf";
+  header.mode = DataMode::normalisation;
+  header.has_normalisation = true;
+  return header;
+}
+
+constexpr std::uint32_t small_crystals = 32;
+
+float efficiency_of(std::uint32_t crystal) {
+  return 0.5f + 0.05f * static_cast<float>(crystal * 7 % 11);
+}
+
+float factor_of(std::uint32_t a, std::uint32_t b) {
+  return 1 / (efficiency_of(a) * efficiency_of(b));
+}
+
+// Each pair of the small scanner's crystals that `counts`, with its crystals' efficiencies.
+std::vector<Record> all_lines(const std::function<bool(std::uint32_t, std::uint32_t)>& counts) {
+  std::vector<Record> lines;
+  for (std::uint32_t a = 0; a < small_crystals; ++a)
+    for (std::uint32_t b = 0; b < a; ++b)
+      if (counts(a, b)) lines.push_back({.normalisation = factor_of(a, b), .lines = {{a, b}}});
+  return lines;
+}
+
+std::vector<Record> with_factors(std::vector<Record> events) {
+  for (Record& event : events) event.normalisation = factor_of(event.lines[0].first, event.lines[0].second);
+  return events;
 }
 
 const std::vector<std::string> small_image = {"image.size=[40, 40, 3]", "image.voxel_mm=[4, 4, 4]"};
@@ -168,6 +216,157 @@ TEST_CASE("CASToR: a histogram and the list of its counts give the same image, w
     sets.emplace_back(iterations);
     CHECK(nrms(reconstruct(bins, sets), reconstruct(list, sets)) < 1e-6);
   }
+}
+
+TEST_CASE("CASToR: a normalisation's factors make the image that the same efficiencies of crystals make") {
+  const PrivateTemporaryFolder folder;
+  DataHeader header = small_header(folder.path());
+  const DataHeader norm = lines_header(folder.path());
+  const std::vector<Record> events = events_of_point({22, 34, 0}, 3000, 100);
+  write_scan(header, events);
+  write_scan(norm, all_lines([](auto, auto) { return true; }));
+  write_file(folder.path() / "own.yaml",
+             "pipeline: own\nimage: auto\nbackend: cpu\ngadgets:\n"
+             "  feed: {use: castor_source, path: scan.cdh}\n"
+             "  corrected: {use: event_corrections, from: feed, normalisation: {from: file, file: " +
+                 (folder.path() / "efficiencies.yaml").string() +
+                 "}}\n"
+                 "  sorted: {use: tof_partition, from: corrected}\n"
+                 "  subsets: {use: subset_builder, from: sorted, subsets: 1, iterations: 4}\n"
+                 "  projected: {use: joseph_projector, from: {events: subsets, image: estimate}}\n"
+                 "  estimate: {use: osem_update, from: projected}\n"
+                 "  file: {use: nifti_writer, from: estimate}\n");
+  std::string efficiencies = "crystal_efficiency: [";
+  for (std::uint32_t c = 0; c < small_crystals; ++c) efficiencies += fmt::format("{}, ", efficiency_of(c));
+  write_file(folder.path() / "efficiencies.yaml", efficiencies + "]\n");
+  std::vector<std::string> sets = small_image;
+  sets.emplace_back("subsets.iterations=4");
+  const Image own = image_after(run_on((folder.path() / "own.yaml").string(), header, sets));
+  const Image alike = reconstruct(header, sets);
+  sets.emplace_back("feed.normalisation=" + norm.file.string());
+  CHECK(nrms(reconstruct(header, sets), own) < 1e-5);
+  CHECK(nrms(alike, own) > 1e-2);
+  header.has_normalisation = true;  // without randoms and scatter these cancel
+  write_scan(header, with_factors(events));
+  CHECK(nrms(reconstruct(header, sets), own) < 1e-5);
+}
+
+TEST_CASE(
+    "CASToR: lines that a normalisation leaves out, or whose factor is 0, have no sensitivity; the others' add up") {
+  const PrivateTemporaryFolder folder;
+  const DataHeader header = small_header(folder.path());
+  DataHeader norm = lines_header(folder.path());
+  norm.has_attenuation = true;
+  write_scan(header, events_of_point({22, 34, 0}, 1000, 100));
+  const auto crystals = castor::read_geometry(folder.path() / "small.geom").crystals;
+  const auto is_front = [&](std::uint32_t a, std::uint32_t b) {
+    return crystals[a].centre_mm.z < 0 && crystals[b].centre_mm.z < 0;
+  };
+  std::vector<Record> front = all_lines(is_front);
+  std::vector<Record> with_dead = all_lines([](auto, auto) { return true; });
+  for (Record& line : with_dead)
+    if (!is_front(line.lines[0].first, line.lines[0].second)) line.normalisation = 0;
+  std::vector<std::string> sets = small_image;
+  sets.emplace_back("feed.normalisation=" + norm.file.string());
+  sets.emplace_back("subsets.iterations=1");
+  write_scan(norm, front);
+  const Image image = reconstruct(header, sets);
+  const auto slice_sum = [&](int k) {
+    const auto pixels = static_cast<std::size_t>(image.grid.stride(2));
+    const auto slice = image.voxels.span().subspan(static_cast<std::size_t>(k) * pixels, pixels);
+    return std::accumulate(slice.begin(), slice.end(), 0.0);
+  };
+  CHECK(slice_sum(0) > 0);
+  CHECK(slice_sum(2) == 0);
+  write_scan(norm, with_dead);
+  CHECK(nrms(reconstruct(header, sets), image) < 1e-6);
+  for (Record& line : front) line.attenuation = 2;
+  write_scan(norm, front);
+  Image doubled = reconstruct(header, sets);
+  for (float& voxel : doubled.voxels.span()) voxel /= 2;
+  CHECK(nrms(doubled, image) < 1e-6);
+}
+
+TEST_CASE("CASToR: a histogram that lists all its lines is its own normalisation, and the image is corrected by it") {
+  const PrivateTemporaryFolder folder;
+  DataHeader bins = small_header(folder.path() / "bins"), list = small_header(folder.path() / "list");
+  for (const auto* header : {&list, &bins}) std::filesystem::create_directory(header->file.parent_path());
+  bins.mode = DataMode::histogram;
+  bins.has_normalisation = true;
+  std::vector<Record> lines = all_lines([](auto, auto) { return true; }), events;
+  for (Record& line : lines) {
+    line.bins = {{static_cast<float>((line.lines[0].first * 5 + line.lines[0].second) % 3)}};
+    for (int n = 0; n < static_cast<int>(line.bins[0].counts); ++n) events.push_back({.lines = line.lines});
+  }
+  const DataHeader norm = lines_header(folder.path() / "list");
+  write_scan(bins, lines);
+  write_scan(list, events);
+  write_scan(norm, all_lines([](auto, auto) { return true; }));
+  std::vector<std::string> own = small_image, by_list = small_image;
+  own.emplace_back("feed.normalisation=" + bins.file.string());
+  by_list.emplace_back("feed.normalisation=" + norm.file.string());
+  CHECK(nrms(reconstruct(bins, own), reconstruct(list, by_list)) < 1e-6);
+  RegisteredGadgetTest<EventBatch> source("castor_source",
+                                          fmt::format("{{path: {0}, normalisation: {0}}}", bins.file.string()));
+  source.run();
+  const CorrectionRecord& record = (*source.out.all().front()->quantity)[Correction::normalisation];
+  CHECK(record.state == CorrectionState::made);
+  CHECK(record.how == "factors of scan.cdh");
+}
+
+TEST_CASE("CASToR: a normalisation that cannot belong to the data is refused in one line") {
+  const PrivateTemporaryFolder folder;
+  DataHeader header = small_header(folder.path()), norm = lines_header(folder.path());
+  const std::vector<Record> lines = all_lines([](auto, auto) { return true; });
+  write_scan(norm, lines);
+  write_scan(header, events_of_point({0, 0, 0}, 20, 100));
+  const auto why = [&](const DataHeader& data, const DataHeader& normalisation) -> std::string {
+    try {
+      RegisteredGadgetTest<EventBatch> source(
+          "castor_source",
+          fmt::format("{{path: {}, normalisation: {}}}", data.file.string(), normalisation.file.string()));
+    } catch (const std::exception& error) {
+      return error.what();
+    }
+    return "taken";
+  };
+  const auto has = [](const std::string& text, const char* what) {
+    CAPTURE(text);
+    CHECK(text.find(what) != std::string::npos);
+    CHECK(text.find('\n') == std::string::npos);
+  };
+  CHECK(why(header, norm) == "taken");
+  has(why(norm, norm), "this is a normalisation, which has no counts");
+  has(why(header, header), "events of list mode, and no normalisation");
+  std::filesystem::resize_file(norm.data, 17);
+  has(why(header, norm), "norm.cdf: 17 bytes, and");
+  norm.scanner = "another";
+  write_scan(norm, lines);
+  has(why(header, norm), "lines of the scanner 'another', and");
+  norm.scanner = header.scanner;
+  write_scan(norm, lines);
+  header.has_randoms = true;
+  write_scan(header, events_of_point({0, 0, 0}, 20, 100));
+  has(why(header, norm), "rates of randoms or scatter without these");
+
+  header.has_randoms = false;
+  write_scan(header, events_of_point({0, 0, 0}, 20, 100));
+  std::vector<std::string> sets = small_image;
+  sets.emplace_back("feed.normalisation=" + norm.file.string());
+  std::vector<Record> wrong = lines;
+  wrong[3].lines = {{5, 77}};
+  write_scan(norm, wrong);
+  RunImage refused = run_on(find_shared("pipelines", "castor_osem"), header, sets);
+  REQUIRE(refused.report.errors.size() == 1);
+  has(refused.report.errors.front().text(),
+      "norm.cdf: event 3 (byte 36): crystals 5 and 77, and the scanner small has 32");
+  norm.has_attenuation = true;
+  write_scan(norm, lines);
+  write_nifti(folder.path() / "mu.nii", Image::filled(Grid::centred(4, 4, 4, {20, 20, 20}), 0.1f));
+  sets.emplace_back("mu_map=" + (folder.path() / "mu.nii").string());
+  refused = run_on(find_shared("pipelines", "castor_osem"), header, sets);
+  REQUIRE(refused.report.errors.size() == 1);
+  has(refused.report.errors.front().text(), "would count twice: leave the map out");
 }
 
 TEST_CASE("CASToR: what castor_writer writes, castor_source reads: crystals, ToF, times and terms") {

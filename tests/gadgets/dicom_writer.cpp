@@ -83,6 +83,15 @@ TEST_CASE("dicom_writer says before the first event what DICOM does not hold") {
   CHECK(why("{folder: .}").find("folder must name a folder") != std::string::npos);
 }
 
+TEST_CASE("dicom_writer refuses the start image of a gamma camera") {
+  if (!formats::can_write_dicom()) return skip_test("GDCM in this build");
+  const TemporaryFolder folder;
+  DicomWriterTest writer("dicom_writer", "{}", folder.path());
+  Estimate start = flat_estimate(0);
+  start.modality = Modality::spect;
+  CHECK_THROWS_WITH(writer.send(std::move(start)), doctest::Contains("write it by nifti_writer"));
+}
+
 TEST_CASE("dicom_writer leaves alone what lies in its folder") {
   if (!formats::can_write_dicom()) return skip_test("GDCM in this build");
   const TemporaryFolder folder;

@@ -94,7 +94,7 @@ TEST_CASE("an estimate says which operators it went through, and who must not re
   const Estimate& blurred = blur.out[0];
   REQUIRE(blurred.through.size() == 1);
   CHECK(blurred.through[0].name == "gaussian_psf");
-  CHECK(blurred.filtered == "smoothed by 4 x 4 x 6 mm FWHM (gaussian_psf)");
+  CHECK(words_of(blurred.filters) == "smoothed by 4 x 4 x 6 mm FWHM (gaussian_psf)");
   RegisteredGadgetTest<Estimate> again("gaussian_psf"), smooth("smooth", "{post_filter_mm: 3}");
   again.send(blurred);
   REQUIRE(again.out.size() == 1);

@@ -53,13 +53,28 @@ TEST_CASE("nifti_writer writes BIDS' JSON beside a static image on request alone
   CHECK_FALSE(json_of(folder / "image_0001.json").contains("FrameDuration"));  // the scan may still go on
 }
 
+TEST_CASE(
+    "nifti_writer's JSON of an image of a gamma camera says so, and a tracer of PET is refused with the start image") {
+  const TemporaryFolder folder;
+  Estimate start = with_step({.iteration = 0});
+  start.modality = Modality::spect;
+  BidsWriterTest of_pet("nifti_writer", "{bids: true, tracer: {isotope: F-18}}", folder.path());
+  CHECK_THROWS_WITH(of_pet.send(start), doctest::Contains("F-18 is imaged by its positrons"));
+  BidsWriterTest writer("nifti_writer", "{bids: true, tracer: {isotope: Tc-99m}}", folder.path());
+  writer.send(start);
+  start.step = {.iteration = 1, .iterations = 1, .subsets = 4, .ends_iteration = true, .last = true};
+  writer.send(start);
+  writer.finish();
+  CHECK(json_of(folder / "image.json")["Modality"] == "NM");
+}
+
 TEST_CASE("nifti_writer writes BIDS' JSON beside frames, with what the user adds") {
   const TemporaryFolder folder;
   std::ofstream(folder / "pet.json") << R"({"BodyPart": "brain"})";
-  BidsWriterTest writer("nifti_writer",
-                        fmt::format("{{bids_details: {}, scan_start: '2026-03-01T09:30:00'}}",
-                                    (folder / "pet.json").string()),
-                        folder.path());
+  BidsWriterTest writer(
+      "nifti_writer",
+      fmt::format("{{bids_details: {}, scan_start: '2026-03-01T09:30:00'}}", (folder / "pet.json").string()),
+      folder.path());
   for (int number = 1; number <= 2; ++number)
     writer.send(with_step({.iteration = 1,
                            .iterations = 1,

@@ -100,6 +100,7 @@ class CameraModel final : public SystemModel<CameraRows> {
   std::shared_ptr<const Quantity> quantity(const Subset<CameraRows>&, const NamedCorrection*, Context&) override {
     return nullptr;
   }
+  Modality modality() const override { return Modality::spect; }
   DataWords words() const override { return {"counts", "no view of them sees the image"}; }
   Missed missed() const override { return {"turn the camera"}; }
 

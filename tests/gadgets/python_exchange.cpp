@@ -236,11 +236,15 @@ def smooth(image, info):
 )",
                                    "takes: image, gives: image");
   Estimate given = ramp_image();
-  given.filtered = "smoothed by 5 mm FWHM";
+  given.filters = {{{5, 5, 5}}};
+  given.modality = Modality::spect;
   python->send(given);
   const auto back = python->out.all();
   REQUIRE(back.size() == 3);
-  for (const auto& estimate : back) CHECK(estimate->filtered == given.filtered);
+  for (const auto& estimate : back) {
+    CHECK(estimate->filters == given.filters);
+    CHECK(estimate->modality == given.modality);
+  }
   CHECK(equal(back[0]->image->voxels, given.image->voxels));
   CHECK(back[1]->image->voxels[23] == 46);
   CHECK(back[1]->image->grid == given.image->grid);

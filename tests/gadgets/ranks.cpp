@@ -300,6 +300,7 @@ struct NumbersModel final : SystemModel<Numbers> {
   std::shared_ptr<const Quantity> quantity(const Subset<Numbers>&, const NamedCorrection*, Context&) override {
     return nullptr;
   }
+  Modality modality() const override { return Modality::unknown; }
   DataWords words() const override { return {"numbers", ""}; }
   Missed missed() const override { return {}; }
 };

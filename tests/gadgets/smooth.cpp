@@ -75,7 +75,8 @@ TEST_CASE("smooth makes a point as wide as asked for, along each axis, and keeps
   for (const double width : widths) peak *= 2 * std::sqrt(std::log(2.0) / M_PI) * static_cast<double>(voxel_mm) / width;
   CHECK(static_cast<double>(image.voxels[image.grid.index(n / 2, n / 2, n / 2)]) ==
         doctest::Approx(peak).epsilon(0.03));
-  CHECK(smooth.out[0].filtered == "smoothed by 5 x 6 x 8 mm FWHM");
+  CHECK(smooth.out[0].filters == PostFilters{{{5, 6, 8}}});
+  CHECK(words_of(smooth.out[0].filters) == "smoothed by 5 x 6 x 8 mm FWHM");
 }
 
 TEST_CASE("smooth passes everything on as it is by default") {
@@ -84,7 +85,7 @@ TEST_CASE("smooth passes everything on as it is by default") {
   smooth.send(before);
   CHECK(smooth.out[0].image == before->image);
   CHECK(smooth.out[0].host_copy == before->host_copy);
-  CHECK(smooth.out[0].filtered.empty());
+  CHECK(smooth.out[0].filters.empty());
   CHECK_FALSE(smooth.context.figures().contains("filtered"));
 }
 
@@ -110,7 +111,8 @@ TEST_CASE(
   once.send(point(1, true));
   twice.send(once.out[0]);
   const std::string words = "smoothed by 5 mm FWHM, smoothed by 2.5 mm FWHM";
-  CHECK(twice.out[0].filtered == words);
+  CHECK(words_of(twice.out[0].filters) == words);
+  CHECK(common_fwhm_mm(twice.out[0].filters) == doctest::Approx(std::hypot(5, 2.5)));
   CHECK(std::get<std::string>(twice.context.figures().at("filtered")) == words);
   test::FakeRun run;
   RegisteredGadgetTest<void> writer("nifti_writer", "{file: image.nii}", folder.path(), &run);

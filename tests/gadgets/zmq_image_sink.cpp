@@ -70,7 +70,7 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(voxel == 2);
   CHECK(header.filtered.empty());
   Estimate smooth = sent_estimate(2, 3);
-  smooth.filtered = "smoothed by 5 mm FWHM";
+  smooth.filters = {{{5, 5, 5}}};
   sink.send(std::move(smooth));
   auto [second, second_voxel] = subscriber.wait_for(2);
   CHECK(second.filtered == "smoothed by 5 mm FWHM");
@@ -106,7 +106,7 @@ TEST_CASE_FIXTURE(Fixture, "the Python receiver keeps the final image") {
   if (!std::filesystem::exists("share/examples/python")) return skip_test("sources beside the test");
   Sink sink("zmq_image_sink", params);
   Estimate smooth = sent_estimate(1, 2);
-  smooth.filtered = "smoothed by 5 mm FWHM";
+  smooth.filters = {{{5, 5, 5}}};
   sink.send(std::move(smooth));
   const std::string file = (folder / "image.npy").string(), log = (folder / "log").string();
   int ended = -1;

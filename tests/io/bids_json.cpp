@@ -4,8 +4,6 @@
 #include <doctest/doctest.h>
 
 #include "core/base/private_folder.hpp"
-#include "gadgets/io/decay_words.hpp"
-#include "gadgets/io/filter_words.hpp"
 #include "gadgets/io/nifti/bids_json.hpp"
 #include "kernels/correct/decay.hpp"
 
@@ -19,7 +17,7 @@ Quantity corrected_rate() {
   Quantity quantity{.unit = "Bq/mL", .reference_s = 1};
   for (CorrectionRecord& record : quantity.corrections) record.state = CorrectionState::made;
   quantity[Correction::attenuation].how = "/home/ada/patients/mu.nii.gz";
-  quantity[Correction::decay].how = decay_words({6584.04, 30});
+  correct_for_decay(quantity, {6584.04, 30});
   return quantity;
 }
 
@@ -40,7 +38,7 @@ TEST_CASE("BIDS: where nothing is known, nothing is said") {
   const Json json = bids_json({});
   std::vector<std::string> keys;
   for (const auto& [key, value] : json.items()) keys.push_back(key);
-  CHECK(keys == std::vector<std::string>{"Modality", "ImageDecayCorrected", "ReconMethodParameterLabels",
+  CHECK(keys == std::vector<std::string>{"ImageDecayCorrected", "ReconMethodParameterLabels",
                                          "ReconMethodParameterUnits", "ReconMethodParameterValues",
                                          "ReconMethodImplementationVersion", "ReconFilterType"});
   CHECK(json["ImageDecayCorrected"] == false);
@@ -52,7 +50,8 @@ TEST_CASE("BIDS: what the image, its frames and the user say") {
   const Quantity quantity = corrected_rate();
   const Json json = bids_json({.times = {{0, 60}, {60, 120}},
                                .quantity = &quantity,
-                               .filtered = smoothing_words({5, 5, 5}),
+                               .modality = Modality::pet,
+                               .filters = {{{3, 3, 3}}, {{4, 4, 4}}},
                                .tracer = {"FDG", "F-18", 350, "2026-02-28T23:30:00"},
                                .scan_start = "2026-03-01T00:10:05",
                                .method = "OSEM",
@@ -83,6 +82,20 @@ TEST_CASE("BIDS: what the image, its frames and the user say") {
   CHECK_FALSE(json.contains("NotQuantitative"));
 }
 
+TEST_CASE("BIDS has no SPECT: an image of a camera says that it is one, and takes a camera's isotopes alone") {
+  const BidsImage spect{.modality = Modality::spect, .filters = {}, .tracer = {"MDP", "Tc-99m", 0, ""}};
+  CHECK(bids_json(spect)["Modality"] == "NM");
+  CHECK(bids_json(spect)["TracerRadionuclide"] == "Tc99m");
+  BidsImage pet = spect;
+  pet.modality = Modality::pet;
+  CHECK_THROWS_WITH(check_bids(pet), doctest::Contains("Tc-99m is imaged by its single photons"));
+  pet.tracer.isotope = "F-18";
+  CHECK(bids_json(pet)["Modality"] == "PT");
+  pet.tracer.isotope = "X-1";
+  pet.modality = Modality::unknown;
+  CHECK_THROWS_WITH(check_bids(pet), doctest::Contains("'X-1'"));
+}
+
 TEST_CASE("BIDS: an image that is not quantitative, and one without attenuation correction, say so") {
   Quantity quantity = corrected_rate();
   quantity[Correction::attenuation] = {CorrectionState::called_for, ""};
@@ -92,8 +105,8 @@ TEST_CASE("BIDS: an image that is not quantitative, and one without attenuation 
   CHECK_FALSE(json.contains("DecayCorrectionFactor"));  // of which time is not known
   quantity[Correction::attenuation].state = CorrectionState::not_needed;
   CHECK(bids_json({.quantity = &quantity})["AttenuationCorrection"] == "none needed");
-  CHECK(bids_json({.filtered = smoothing_words({5, 5, 3})})["ReconFilterType"] == "smoothed by 5 x 5 x 3 mm FWHM");
-  CHECK_FALSE(bids_json({.filtered = smoothing_words({5, 5, 3})}).contains("ReconFilterSize"));
+  CHECK(bids_json({.filters = {{{5, 5, 3}}}})["ReconFilterType"] == "smoothed by 5 x 5 x 3 mm FWHM");
+  CHECK_FALSE(bids_json({.filters = {{{5, 5, 3}}}}).contains("ReconFilterSize"));
 }
 
 TEST_CASE("BIDS: details of the user that are no JSON object, or contradict the image, are refused") {

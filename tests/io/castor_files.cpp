@@ -125,6 +125,30 @@ TEST_CASE("CASToR: an event's fields lie where its documentation says") {
         "time 4 + attenuation 4 + randoms 4 + normalisation 4 + counts and scatter 24 + lines 2 + crystals 16 bytes");
 }
 
+TEST_CASE("CASToR: a normalisation is lines with their factors, and knows no time, counts or rates") {
+  DataHeader norm = small_header("");
+  norm.mode = DataMode::normalisation;
+  CHECK(RecordLayout(norm).bytes == 8);
+  norm.has_attenuation = norm.has_normalisation = true;
+  norm.most_lines = 2;
+  const RecordLayout layout(norm);  // a n k c1 c2 c1 c2
+  CHECK(layout.attenuation == 0);
+  CHECK(layout.normalisation == 4);
+  CHECK(layout.line_count == 8);
+  CHECK(layout.lines == 10);
+  CHECK(layout.bytes == 26);
+  CHECK(layout_in_words(norm) == "attenuation 4 + normalisation 4 + lines 2 + crystals 16 bytes");
+  norm.events = 3;
+  const DataHeader again = parse_data_header(data_header_text(norm), "/f/a.cdh");
+  CHECK(again.mode == DataMode::normalisation);
+  CHECK(again.has_normalisation);
+  CHECK(data_header_text(again) == data_header_text(norm));
+  const DataHeader more = parse_data_header(
+      data_header_text(norm) + "Random correction flag: 1\nTOF information flag: 1\nDuration (s): 3\n", "/f/a.cdh");
+  CHECK(RecordLayout(more).bytes == 26);
+  CHECK(more.unread.empty());
+}
+
 TEST_CASE("CASToR: spellings that its own files have are read") {
   const std::string start =
       "Scanner name: s\nNumber of events: 3\nStart time (s):0\nDuration (s): 10 # of it\n"
@@ -151,12 +175,13 @@ TEST_CASE("CASToR: a header that cannot be is refused in one line that says wher
         "Scanner name: s\nNumber of events: 3\nStart time (s): 0\nDuration (s): 10\nData filename: x\n"
         "Data type: PET\nData mode: list\n";
     const auto key = line.substr(0, line.find(':') + 1);
-    if (const auto at = text.find(key); !key.empty() && at != std::string::npos) text.erase(at, text.find('\n', at) - at + 1);
+    if (const auto at = text.find(key); !key.empty() && at != std::string::npos)
+      text.erase(at, text.find('\n', at) - at + 1);
     text += line + "\n";
     CAPTURE(line);
     CHECK_THROWS_WITH(parse_data_header(text, "a.cdh"), doctest::Contains(what.c_str()));
   };
-  refused("Data mode: norm", "a.cdh:7: this is a normalisation");
+  refused("Data mode: dynamic", "a.cdh:7: Data mode is 'dynamic': it is list-mode, histogram or normalization");
   refused("Data mode: sinogram", "a.cdh:7: Data mode is 'sinogram'");
   refused("Data type: SPECT", "only PET is read");
   refused("Number of events: 0", "whole number from 1");

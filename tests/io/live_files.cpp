@@ -128,6 +128,7 @@ TEST_CASE("a checkpoint gives back the image bit for bit; one that is damaged is
   Quantity said{.unit = "Bq/mL", .scale = "simulated", .reference_s = 1, .rejecting = {"inner (tof_window)"}};
   said[Correction::attenuation] = {CorrectionState::made, "mu.nii.gz"};
   said.attenuated_by = {"corrected", "mu.nii.gz", 7};
+  correct_for_decay(said, {6586.2, 1e-7});
   const Rejected rejected{4733, "the line misses the image"};
   write_checkpoint(file, {17, 2, rejected}, image, &said);
   const auto read = read_checkpoint(folder.path());

@@ -12,7 +12,6 @@
 
 #include <doctest/doctest.h>
 
-#include "gadgets/io/decay_words.hpp"
 #include "gadgets/io/dicom/data_set.hpp"
 #include "gadgets/io/dicom/dicom_file.hpp"
 #include "gadgets/io/dicom/dicom_words.hpp"
@@ -96,7 +95,7 @@ Quantity in_kilobecquerels() {
   Quantity quantity{.unit = "kBq/mL", .reference_s = 1};
   for (CorrectionRecord& record : quantity.corrections) record.state = CorrectionState::made;
   quantity[Correction::dead_time].state = CorrectionState::not_needed;
-  quantity[Correction::decay].how = decay_words({6584.04, 0});
+  correct_for_decay(quantity, {6584.04, 0});
   return quantity;
 }
 
@@ -209,7 +208,7 @@ TEST_CASE("a PET series of relative values says so, and is anonymous") {
 
 TEST_CASE("an activity of another time than the scan's start is taken there, which DICOM asks for") {
   Quantity quantity = in_kilobecquerels();
-  quantity[Correction::decay].how = decay_words({100, 200});
+  correct_for_decay(quantity, {100, 200});
   CHECK(quantity[Correction::decay].how == "half-life 100 s, to 200 s of scan time");
   const PetValues values = pet_values(&quantity);
   CHECK(values.factor == doctest::Approx(4000));

@@ -60,6 +60,23 @@ TEST_CASE("of events together what either lacks is lacking, and a mark stays") {
   CHECK(merged(a, b).marks.size() == 1);
 }
 
+TEST_CASE("a correction for decay is said in numbers and in words, and is common to events where they agree") {
+  Quantity a = complete(), b = complete();
+  CHECK(!decay_correction_of(nullptr));
+  CHECK(decay_correction_of(&a) == DecayCorrection{});  // made, and nobody says how
+  correct_for_decay(a, {6584.04, 120});
+  CHECK(a[Correction::decay] == CorrectionRecord{CorrectionState::made, "half-life 6584.04 s, to 120 s of scan time"});
+  CHECK(decay_correction_of(&a) == DecayCorrection{6584.04, 120});
+  correct_for_decay(b, {6584.04, 120});
+  CHECK(merged(a, b) == a);
+  correct_for_decay(b, {6584.04, 0});
+  CHECK(decay_correction_of(std::make_unique<Quantity>(merged(a, b)).get()) == DecayCorrection{});
+  CHECK(not_quantitative_because(merged(a, b)) == Words{"events were corrected for decay in different ways"});
+  CHECK(not_quantitative_because(merged(a, complete())).empty());  // of a checkpoint that does not know it
+  a[Correction::decay].state = CorrectionState::not_made;
+  CHECK(!decay_correction_of(&a));
+}
+
 TEST_CASE("events so far share one record until one says something new") {
   const auto first = std::make_shared<const Quantity>(complete());
   QuantitySoFar all;

@@ -56,6 +56,7 @@ class ProjectorAlone final : public SystemModel<EventBatch> {
   std::shared_ptr<const Quantity> quantity(const EventSubset&, const NamedCorrection*, Context&) override {
     return nullptr;
   }
+  Modality modality() const override { return Modality::pet; }
   DataWords words() const override { return {"events", ""}; }
   Missed missed() const override { return {}; }
 

@@ -30,9 +30,9 @@ DataMode mode_of(const TextHeader& text) {
   const TextEntry& entry = text.require({"Data mode"});
   if (is_one_of(list_words, entry.value)) return DataMode::list;
   if (is_one_of(histogram_words, entry.value)) return DataMode::histogram;
-  if (is_one_of(normalisation_words, entry.value))
-    text.refuse(&entry, "this is a normalisation, which has no counts: name the header of list-mode or histogram data");
-  text.refuse(&entry, fmt::format("Data mode is '{}': it is list-mode or histogram", printable(entry.value)));
+  if (is_one_of(normalisation_words, entry.value)) return DataMode::normalisation;
+  text.refuse(&entry,
+              fmt::format("Data mode is '{}': it is list-mode, histogram or normalization", printable(entry.value)));
 }
 
 void require_pet(const TextHeader& text) {
@@ -48,8 +48,14 @@ double positive(const TextHeader& text, std::initializer_list<std::string_view> 
   return value;
 }
 
+std::string_view word_of(DataMode mode) {
+  if (mode == DataMode::normalisation) return normalisation_words[0];
+  return mode == DataMode::list ? list_words[0] : histogram_words[0];
+}
+
 void read_tof(const TextHeader& text, DataHeader& header) {
-  header.has_tof = text.flag_or({"TOF information flag"}, false);
+  const bool has_events = header.mode != DataMode::normalisation;
+  header.has_tof = text.flag_or({"TOF information flag"}, false) && has_events;
   if (!header.has_tof) {
     for (const auto* key :
          {"TOF resolution (ps)", "List TOF measurement range (ps)", "List TOF quantization bin size (ps)",
@@ -90,8 +96,13 @@ DataHeader header_of(const TextHeader& text, const std::filesystem::path& file) 
   if (data.value.empty()) text.refuse(&data, "Data filename is empty: it names the file of the events");
   header.data = file.parent_path() / data.value;
   header.events = text.whole(text.require({"Number of events"}), 1, most_events);
-  header.start_s = text.number(text.require({"Start time (s)"}));
-  header.duration_s = positive(text, {"Duration (s)"});
+  const bool has_events = header.mode != DataMode::normalisation;
+  if (has_events) {
+    header.start_s = text.number(text.require({"Start time (s)"}));
+    header.duration_s = positive(text, {"Duration (s)"});
+  } else {
+    for (const auto* key : {"Start time (s)", "Duration (s)"}) (void)text.find({key});
+  }
   if (const TextEntry* lines = text.find({"Maximum number of lines per event"}))
     header.most_lines = static_cast<std::uint32_t>(text.whole(*lines, 1, most_lines));
   header.most_axial_difference_mm = text.number_or({"Maximum axial difference mm"}, -1);
@@ -101,8 +112,8 @@ DataHeader header_of(const TextHeader& text, const std::filesystem::path& file) 
     header.isotope = isotope->value;
   header.has_attenuation = text.flag_or({"Attenuation correction flag"}, false);
   header.has_normalisation = text.flag_or({"Normalization correction flag"}, false);
-  header.has_scatter = text.flag_or({"Scatter correction flag"}, false);
-  header.has_randoms = text.flag_or({"Random correction flag"}, false);
+  header.has_scatter = text.flag_or({"Scatter correction flag"}, false) && has_events;
+  header.has_randoms = text.flag_or({"Random correction flag"}, false) && has_events;
   header.has_kind = text.flag_or({"Coincidence kind flag"}, false) && header.mode == DataMode::list;
   read_tof(text, header);
   refuse_unknown_fields(text);
@@ -122,12 +133,11 @@ DataHeader parse_data_header(std::string_view text, const std::filesystem::path&
 
 std::string data_header_text(const DataHeader& header) {
   const auto flag = [](bool is_set) { return is_set ? 1 : 0; };
-  const bool is_list = header.mode == DataMode::list;
-  std::string text = fmt::format(
-      "Scanner name: {}\nData filename: {}\nNumber of events: {}\nData mode: {}\nData type: PET\nStart time (s): {}\n"
-      "Duration (s): {}\n",
-      header.scanner, header.data.filename().string(), header.events, is_list ? "list-mode" : "histogram",
-      header.start_s, header.duration_s);
+  const bool is_list = header.mode == DataMode::list, has_events = header.mode != DataMode::normalisation;
+  std::string text =
+      fmt::format("Scanner name: {}\nData filename: {}\nNumber of events: {}\nData mode: {}\nData type: PET\n",
+                  header.scanner, header.data.filename().string(), header.events, word_of(header.mode));
+  if (has_events) text += fmt::format("Start time (s): {}\nDuration (s): {}\n", header.start_s, header.duration_s);
   const auto line = [&]<class T>(std::string_view key, const T& value) { text += fmt::format("{}: {}\n", key, value); };
   if (header.most_lines > 1) line("Maximum number of lines per event", header.most_lines);
   if (header.most_axial_difference_mm >= 0) line("Maximum axial difference mm", header.most_axial_difference_mm);
@@ -135,6 +145,7 @@ std::string data_header_text(const DataHeader& header) {
   if (!header.isotope.empty()) line("Isotope", header.isotope);
   line("Attenuation correction flag", flag(header.has_attenuation));
   line("Normalization correction flag", flag(header.has_normalisation));
+  if (!has_events) return text;
   line("Scatter correction flag", flag(header.has_scatter));
   line("Random correction flag", flag(header.has_randoms));
   if (header.has_kind) line("Coincidence kind flag", 1);

@@ -10,7 +10,11 @@
 
 namespace tofstream::castor {
 
-enum class DataMode { list, histogram };
+enum class DataMode {
+  list,
+  histogram,
+  normalisation,  // lines with their correction factors, and no counts
+};
 
 struct DataHeader {
   std::filesystem::path file;  // the header itself
@@ -18,7 +22,7 @@ struct DataHeader {
   std::string scanner;
   DataMode mode = DataMode::list;
   std::uint64_t events = 0;  // of a histogram: lines with all of their ToF bins
-  double start_s = 0, duration_s = 0;
+  double start_s = 0, duration_s = 0;    // of a normalisation 0
   std::uint32_t most_lines = 1;          // pairs of crystals that an event may have come from
   double most_axial_difference_mm = -1;  // between the crystals of a pair that counts; negative: any
   double calibration = 1;                // divides efficiencies
@@ -35,7 +39,7 @@ struct DataHeader {
 };
 
 /// Throws std::runtime_error of one line, "file:line: what, and what to do": a keyword that CASToR requires is missing,
-/// a value that cannot be, data that are not PET, normalisation data, and data that the flags say are in a form that is
+/// a value that cannot be, data that are not PET, and data that the flags say are in a form that is
 /// not read.
 DataHeader read_data_header(const std::filesystem::path& file);
 /// The same of a text; `file` need not exist.

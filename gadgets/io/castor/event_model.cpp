@@ -37,8 +37,13 @@ EventModel::EventModel(const DataHeader& header, std::shared_ptr<const Scanner> 
 }
 
 std::string EventModel::wrong(const RecordView& record) const {
-  std::string line = wrong_line(record);
+  std::string line = wrong_as_line(record);
   return line.empty() ? wrong_number(record) : line;
+}
+
+std::string EventModel::wrong_as_line(const RecordView& record) const {
+  std::string line = wrong_line(record);
+  return line.empty() ? wrong_factors(record) : line;
 }
 
 std::string EventModel::wrong_line(const RecordView& record) const {
@@ -57,10 +62,13 @@ std::string EventModel::wrong_line(const RecordView& record) const {
   return "";
 }
 
+std::string EventModel::wrong_factors(const RecordView& record) const {
+  if (is_rate(record.attenuation()) && is_rate(record.normalisation())) return "";
+  return fmt::format("correction factors of {} for attenuation and {} for normalisation: both are positive",
+                     record.attenuation(), record.normalisation());
+}
+
 std::string EventModel::wrong_number(const RecordView& record) const {
-  if (!is_rate(record.attenuation()) || !is_rate(record.normalisation()))
-    return fmt::format("correction factors of {} for attenuation and {} for normalisation: both are positive",
-                       record.attenuation(), record.normalisation());
   if (!is_rate(record.randoms())) return fmt::format("a rate of randoms of {} counts per s", record.randoms());
   if (header_.mode == DataMode::list) {
     if (!is_rate(record.scatter())) return fmt::format("a rate of scatter of {} counts per s", record.scatter());

@@ -45,11 +45,13 @@ class EventModel {
 
   /// What is wrong with an event, and what to do; empty for one that can be.
   std::string wrong(const RecordView& record) const;
+  /// The same for its crystals and correction factors alone.
+  std::string wrong_as_line(const RecordView& record) const;
   /// Whether its factors say that it cannot have been recorded: an efficiency of 0, whose factor some write as 0.
   static bool is_impossible(const RecordView& record) {
     return !(record.attenuation() > 0 && record.normalisation() > 0);
   }
-  /// An event of list mode.
+  /// An event of list mode, or a line with its m.
   ModelEvent event(const RecordView& record) const;
   /// Calls visit for each ToF bin of a histogram's event; once where there is no ToF, or it is left out.
   template <class Visit>
@@ -68,6 +70,7 @@ class EventModel {
   void set_terms(ModelEvent& event, const RecordView& record, float counts_a_second) const;
   std::string wrong_number(const RecordView& record) const;
   std::string wrong_line(const RecordView& record) const;
+  std::string wrong_factors(const RecordView& record) const;
 
   const DataHeader header_;
   const std::shared_ptr<const Scanner> scanner_;

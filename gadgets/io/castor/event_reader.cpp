@@ -28,6 +28,11 @@ EventReader::EventReader(const DataHeader& header, std::shared_ptr<const Scanner
       scanner_(std::move(scanner)),
       model_(header, scanner_, settings.tof, settings.reference_s),
       file_(header) {
+  if (header.mode == DataMode::normalisation)
+    throw std::runtime_error(fmt::format(
+        "{}: this is a normalisation, which has no counts: name the header of list-mode or histogram data, and this "
+        "one by `normalisation`",
+        header.file.string()));
   if (header.mode == DataMode::list) find_times();
 }
 

@@ -22,7 +22,7 @@ struct ReadSettings {
 
 class EventReader {
  public:
-  /// Throws what DataFile and EventModel throw.
+  /// Throws what DataFile and EventModel throw, and std::runtime_error for a normalisation, which has no counts.
   EventReader(const DataHeader& header, std::shared_ptr<const Scanner> scanner, const ReadSettings& settings);
 
   /// The next batch; nothing after the last one. The first batch of a histogram comes when all of it has been read. A

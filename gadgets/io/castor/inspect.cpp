@@ -65,13 +65,18 @@ ordered_json inspect_scanner(const std::filesystem::path& file) {
 struct Sums {
   double counts = 0, randoms = 0, scatter = 0;  // the rates are sums over events
   std::uint32_t first_ms = std::numeric_limits<std::uint32_t>::max(), last_ms = 0, last_crystal = 0;
+  double least_factor = std::numeric_limits<double>::infinity(), most_factor = -least_factor;  // of normalisation
   double least_ps = std::numeric_limits<double>::infinity(), most_ps = -least_ps;
 
   void add(const RecordView& record, const DataHeader& header) {
-    first_ms = std::min(first_ms, record.time_ms());
-    last_ms = std::max(last_ms, record.time_ms());
+    const auto factor = static_cast<double>(record.normalisation());
+    least_factor = std::min(least_factor, factor);
+    most_factor = std::max(most_factor, factor);
     for (std::uint32_t l = 0; l < std::min(record.lines(), header.most_lines); ++l)
       last_crystal = std::max({last_crystal, record.crystal1(l), record.crystal2(l)});
+    if (header.mode == DataMode::normalisation) return;
+    first_ms = std::min(first_ms, record.time_ms());
+    last_ms = std::max(last_ms, record.time_ms());
     randoms += static_cast<double>(record.randoms());
     if (header.mode == DataMode::list) {
       counts += 1;
@@ -100,24 +105,32 @@ Sums sums_of(const DataHeader& header) {
   return sums;
 }
 
+const char* format_of(DataMode mode) {
+  if (mode == DataMode::normalisation) return "CASToR normalisation";
+  return mode == DataMode::list ? "CASToR list mode" : "CASToR histogram";
+}
+
 ordered_json inspect_data(const std::filesystem::path& path) {
   const DataHeader header = read_data_header(path);
   const Sums sums = sums_of(header);
   const bool is_list = header.mode == DataMode::list;
-  ordered_json held{{"format", is_list ? "CASToR list mode" : "CASToR histogram"},
+  ordered_json held{{"format", format_of(header.mode)},
                     {"data", header.data.string()},
                     {"scanner", header.scanner},
                     {"events", header.events},
-                    {"counts", sums.counts},
                     {"record", layout_in_words(header)},
-                    {"start_s", header.start_s},
-                    {"duration_s", header.duration_s},
-                    {"times_ms", {sums.first_ms, sums.last_ms}},
                     {"largest_crystal", sums.last_crystal},
                     {"calibration", header.calibration},
                     {"isotope", header.isotope},
                     {"attenuation", header.has_attenuation},
                     {"normalisation", header.has_normalisation}};
+  if (header.has_normalisation) held["normalisation_factors"] = {sums.least_factor, sums.most_factor};
+  held["not_used"] = header.unread;
+  if (header.mode == DataMode::normalisation) return held;
+  held["counts"] = sums.counts;
+  held["start_s"] = header.start_s;
+  held["duration_s"] = header.duration_s;
+  held["times_ms"] = {sums.first_ms, sums.last_ms};
   if (header.has_randoms) held["randoms_of_events"] = sums.randoms;
   if (header.has_scatter) held["scatter_of_events"] = sums.scatter;
   if (header.has_tof && is_list)
@@ -127,7 +140,6 @@ ordered_json inspect_data(const std::filesystem::path& path) {
                    {"ps", {sums.least_ps, sums.most_ps}}};
   if (header.has_tof && !is_list)
     held["tof"] = {{"fwhm_ps", header.tof_fwhm_ps}, {"bins", header.tof_bins}, {"bin_ps", header.tof_bin_ps}};
-  held["not_used"] = header.unread;
   return held;
 }
 
@@ -177,17 +189,24 @@ std::string data_lines(const ordered_json& held) {
   std::string text = line_of("format", held.at("format").get<std::string>());
   text += line_of("data", held.at("data").get<std::string>());
   text += line_of("scanner", held.at("scanner").get<std::string>());
-  text += line_of("events",
-                  fmt::format("{}, with {:.10g} counts", held.at("events").get<std::uint64_t>(), number("counts")));
-  text += line_of("an event", held.at("record").get<std::string>());
-  text += line_of("time", fmt::format("{:g} s from {:g} s; events at {} to {} ms", number("duration_s"),
-                                      number("start_s"), held.at("times_ms").at(0).get<std::uint32_t>(),
-                                      held.at("times_ms").at(1).get<std::uint32_t>()));
+  const auto events = held.at("events").get<std::uint64_t>();
+  if (held.contains("counts")) {
+    text += line_of("events", fmt::format("{}, with {:.10g} counts", events, number("counts")));
+    text += line_of("an event", held.at("record").get<std::string>());
+    text += line_of("time", fmt::format("{:g} s from {:g} s; events at {} to {} ms", number("duration_s"),
+                                        number("start_s"), held.at("times_ms").at(0).get<std::uint32_t>(),
+                                        held.at("times_ms").at(1).get<std::uint32_t>()));
+    text += line_of("time of flight", held.contains("tof") ? tof_words(held.at("tof")) : "none");
+  } else {
+    text += line_of("lines", fmt::format("{}, that can count", events));
+    text += line_of("a line", held.at("record").get<std::string>());
+  }
   text += line_of("crystals", fmt::format("up to {}", held.at("largest_crystal").get<std::uint32_t>()));
-  text += line_of("time of flight", held.contains("tof") ? tof_words(held.at("tof")) : "none");
   std::string factors = fmt::format("calibration {:g}", number("calibration"));
   if (held.at("attenuation").get<bool>()) factors += ", attenuation";
-  if (held.at("normalisation").get<bool>()) factors += ", normalisation";
+  if (held.contains("normalisation_factors"))
+    factors += fmt::format(", normalisation by {:g} to {:g}", held.at("normalisation_factors").at(0).get<double>(),
+                           held.at("normalisation_factors").at(1).get<double>());
   text += line_of("factors", factors);
   for (const auto* rate : {"randoms", "scatter"})
     if (const std::string key = fmt::format("{}_of_events", rate); held.contains(key))

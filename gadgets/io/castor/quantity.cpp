@@ -5,7 +5,7 @@
 
 namespace tofstream::castor {
 
-Quantity quantity_of(const DataHeader& header, double reference_s) {
+Quantity quantity_of(const DataHeader& header, double reference_s, const DataHeader* lines) {
   const std::string file = header.file.filename().string();
   Quantity quantity;
   if (header.calibration != 1) {
@@ -14,14 +14,23 @@ Quantity quantity_of(const DataHeader& header, double reference_s) {
   } else {
     quantity.scale = fmt::format("the calibration factor of {} is 1", file);
   }
-  if (header.has_attenuation)
+  const auto from_lines = [&](Correction correction) {
+    quantity[correction] = {CorrectionState::made, fmt::format("factors of {}", lines->file.filename().string())};
+  };
+  if (lines && lines->has_attenuation)
+    from_lines(Correction::attenuation);
+  else if (header.has_attenuation)
     quantity[Correction::attenuation] = {
         CorrectionState::called_for,
         fmt::format("the events have the factors of {}: give the projector, by `mu_map`, the map they are from", file)};
-  if (header.has_normalisation)
+  if (lines && lines->has_normalisation)
+    from_lines(Correction::normalisation);
+  else if (header.has_normalisation)
     quantity[Correction::normalisation] = {
         CorrectionState::called_for,
-        fmt::format("the events have the factors of {}, and the sensitivity takes all pairs alike", file)};
+        fmt::format("the events have the factors of {}, and the sensitivity takes all pairs alike: give castor_source "
+                    "the file that lists them, by `normalisation`",
+                    file)};
   const auto rates = [&](Correction correction, bool are_there) {
     quantity[correction] = are_there
                                ? CorrectionRecord{CorrectionState::made, fmt::format("rates of {}", file)}

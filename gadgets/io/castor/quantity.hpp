@@ -9,10 +9,10 @@
 namespace tofstream::castor {
 
 /// Randoms and scatter are corrected where the events state their rates. Attenuation and normalisation are in the
-/// events' terms where the flags say so, and the sensitivity must have them too: attenuation by a mu map, while
-/// efficiencies of single pairs cannot be given to it, so that the image is marked. `reference_s`: the scan time whose
-/// decays an image counts.
-Quantity quantity_of(const DataHeader& header, double reference_s);
+/// events' terms where the flags say so, and the sensitivity must have them too: from the file that lists
+/// the lines (`lines`, null: none), or attenuation by a mu map. `reference_s`: the scan time whose decays an image
+/// counts.
+Quantity quantity_of(const DataHeader& header, double reference_s, const DataHeader* lines = nullptr);
 
 }  // namespace tofstream::castor
 // SPDX-License-Identifier: Apache-2.0

@@ -21,7 +21,8 @@ void put(std::byte* bytes, std::size_t offset, T value) {
 }  // namespace
 
 RecordLayout::RecordLayout(const DataHeader& header) {
-  std::size_t next = sizeof(std::uint32_t);  // the time comes first
+  has_time = header.mode != DataMode::normalisation;
+  std::size_t next = has_time ? sizeof(std::uint32_t) : 0;
   const auto take = [&](bool is_there, std::size_t size) {
     const std::size_t at = next;
     if (is_there) next += size;
@@ -38,7 +39,7 @@ RecordLayout::RecordLayout(const DataHeader& header) {
   randoms = take_float(header.has_randoms);
   normalisation = take_float(header.has_normalisation);
   tof = take_float(is_list && header.has_tof);
-  if (!is_list) {
+  if (header.mode == DataMode::histogram) {
     bins_have_scatter = header.has_scatter;
     bytes_a_bin = bins_have_scatter ? 2 * sizeof(float) : sizeof(float);
     bin_count = header.tof_bins;
@@ -53,7 +54,8 @@ RecordLayout::RecordLayout(const DataHeader& header) {
 
 std::string layout_in_words(const DataHeader& header) {
   const RecordLayout layout(header);
-  std::vector<std::string> fields = {"time 4"};
+  std::vector<std::string> fields;
+  if (header.mode != DataMode::normalisation) fields.emplace_back("time 4");
   const auto add = [&](std::size_t at, const char* words, std::size_t bytes) {
     if (at != RecordLayout::none) fields.push_back(fmt::format("{} {}", words, bytes));
   };
@@ -77,7 +79,7 @@ void write_record(const RecordLayout& layout, const Record& record, std::byte* b
   if (record.lines.empty() || record.lines.size() > layout.most_lines)
     throw std::invalid_argument(
         fmt::format("an event has {} lines, and its header 1 to {}", record.lines.size(), layout.most_lines));
-  put(bytes, 0, record.time_ms);
+  if (layout.has_time) put(bytes, 0, record.time_ms);
   put(bytes, layout.attenuation, record.attenuation);
   put(bytes, layout.kind, record.kind);
   put(bytes, layout.scatter, record.scatter);

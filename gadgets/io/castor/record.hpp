@@ -1,9 +1,10 @@
 // One event of a CASToR data file of PET, byte by byte (CASToR general documentation, tables of a list-mode and of a
-// histogram event): little-endian, in this order, without what the flags leave out:
+// histogram event; a normalisation as its program reads it): little-endian, in this order, without what flags leave out:
 //
 //   list mode   time u32 [ms] | attenuation | kind u8 | scatter | randoms | normalisation | ToF [ps] | lines u16 | c1 c2 ...
 //   histogram   time u32 [ms] | attenuation | randoms | normalisation | (counts | scatter) of each ToF bin | lines u16 |
 //               c1 c2 ...
+//   normalisation  attenuation | normalisation | lines u16 | c1 c2 ...
 //
 // with float32 where nothing else is said, and c1 c2 as u32, as often as an event may have lines.
 #pragma once
@@ -29,6 +30,7 @@ struct RecordLayout {
   std::size_t line_count = none;
   std::size_t lines = 0, most_lines = 1;  // the first pair of crystals, and for how many there is room
   std::size_t bytes = 0;                  // of an event
+  bool has_time = true;                   // at its beginning
   std::size_t floats = 0;                 // how many of its fields are floating point
 
   explicit RecordLayout(const DataHeader& header);

@@ -16,7 +16,6 @@
 #include "core/base/private_folder.hpp"
 #include "core/base/version.hpp"
 #include "gadgets/io/date_time.hpp"
-#include "gadgets/io/decay_words.hpp"
 #include "gadgets/io/dicom/data_set.hpp"
 #include "gadgets/io/dicom/dicom_words.hpp"
 #include "kernels/correct/decay.hpp"

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "gadgets/io/decay_words.hpp"
 #include "gadgets/io/dicom/pet_series.hpp"
 
 namespace tofstream::formats {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <stdexcept>
@@ -35,13 +36,17 @@ std::vector<int> segment_numbers(const ProjectionHeader& header) {
   return numbers;
 }
 
-BinLines::BinLines(const ProjectionHeader& header, const FactorFiles& files, int most_segment)
+BinLines::BinLines(const ProjectionHeader& header, const FactorFiles& files, int most_segment, bool spread)
     : figures_(header.scanner),
       bins_(header),
+      is_spread_(spread && !bins_.are_pairs()),
       scanner_(to_scanner(header)),
       is_used_(header.segments.size(), true),
       normalisation_(open(files.normalisation, header)),
       attenuation_(open(files.attenuation, header)) {
+  if (is_spread_ && bins_.size() > std::int64_t{std::numeric_limits<std::uint32_t>::max()})
+    throw std::runtime_error(fmt::format("{}: {} bins, and spread: true counts up to 2^32: leave it out",
+                                         printable(header.file.string()), bins_.size()));
   if (most_segment >= 0) {
     const std::vector<int> numbers = segment_numbers(header);
     for (std::size_t s = 0; s < numbers.size(); ++s) is_used_[s] = std::abs(numbers[s]) <= most_segment;
@@ -53,6 +58,7 @@ BinLines::BinLines(const ProjectionHeader& header, const FactorFiles& files, int
     key_ += fmt::format(" {}:{}:{}:{}", segment.least_difference, segment.most_difference, segment.positions,
                         is_used_[s] ? 1 : 0);
   }
+  if (is_spread_) key_ += " spread";
   for (const auto* factors : {&normalisation_, &attenuation_})
     key_ += *factors ? fmt::format(" {:08x} {}", (*factors)->checksum(), (*factors)->header().scale) : " none";
 }
@@ -121,6 +127,29 @@ std::array<Vec3, 2> BinLines::ends(const BinPlace& place) const {
   return {(share * sums[0]).as<float>(), (share * sums[1]).as<float>()};
 }
 
+BinPairs BinLines::pairs(std::span<const std::uint32_t> bins) const {
+  BinPairs result;
+  result.first.reserve(bins.size() + 1);
+  result.first.push_back(0);
+  for (const std::uint32_t bin : bins) result.first.push_back(result.first.back() + bins_.pairs(bins_.place(bin)));
+  result.detector1.resize(static_cast<std::size_t>(result.first.back()));
+  result.detector2.resize(result.detector1.size());
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, bins.size(), 4096), [&](const auto& range) {
+    for (std::size_t b = range.begin(); b < range.end(); ++b) {
+      const BinPlace place = bins_.place(bins[b]);
+      auto line = static_cast<std::size_t>(result.first[b]);
+      for (int joined = 0; joined < bins_.mashing(); ++joined) {
+        const auto views = bins_.detectors(place.view, joined, place.tangential);
+        for (const RingPair& rings : bins_.rings(place.segment, place.position)) {
+          result.detector1[line] = detector_of(figures_, views.first, rings.ring1);
+          result.detector2[line++] = detector_of(figures_, views.second, rings.ring2);
+        }
+      }
+    }
+  });
+  return result;
+}
+
 EventBatch BinLines::lines(std::int64_t begin, std::int64_t end) const {
   std::vector<float> m(static_cast<std::size_t>(end - begin));
   efficiencies(begin, m);
@@ -139,10 +168,12 @@ EventBatch BinLines::lines(std::int64_t begin, std::int64_t end) const {
   } else {
     for (auto& end_of : batch.ends) end_of = Buffer<float>(Memory::host, batch.count);
   }
+  if (is_spread_) batch.bin = Buffer<std::uint32_t>(Memory::host, batch.count);
   tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, batch.count, 4096), [&](const auto& range) {
     for (std::int64_t i = range.begin(); i < range.end(); ++i) {
       const std::int64_t bin = used[static_cast<std::size_t>(i)];
       const BinPlace at = bins_.place(bin);
+      if (is_spread_) batch.bin[i] = static_cast<std::uint32_t>(bin);
       batch.multiplicative[i] = m[static_cast<std::size_t>(bin - begin)];
       if (are_pairs()) {
         const auto detectors = pair(at);

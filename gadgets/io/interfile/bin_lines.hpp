@@ -3,7 +3,7 @@
 //   m = 1 / (normalisation x attenuation)     both as STIR has them: what counts are multiplied with
 //
 // Without a normalisation m has the number of detector pairs that the bin joins as a factor. A bin that joins several
-// pairs is the line between the means of their ends.
+// pairs is the line between the means of their ends, or on request each of these pairs (`spread`).
 #pragma once
 
 #include <array>
@@ -29,13 +29,17 @@ struct FactorFiles {
 
 class BinLines final : public RecordedLines {
  public:
-  /// `most_segment`: segments from minus this to this count, in STIR's numbering; negative: all. Throws what
+  /// `most_segment`: segments from minus this to this count, in STIR's numbering; negative: all. `spread`: the pairs
+  /// that a bin joins are projected one by one. Throws what
   /// ProjectionFile and read_projection_header throw, and std::runtime_error of one line for factors of other bins.
-  BinLines(const ProjectionHeader& header, const FactorFiles& files, int most_segment);
+  BinLines(const ProjectionHeader& header, const FactorFiles& files, int most_segment, bool spread = false);
 
   std::int64_t size() const override { return bins_.size(); }
   EventBatch lines(std::int64_t begin, std::int64_t end) const override;
   std::string key() const override { return key_; }
+  bool has_attenuation() const override { return attenuation_ != nullptr; }
+  bool are_spread() const override { return is_spread_; }
+  BinPairs pairs(std::span<const std::uint32_t> bins) const override;
 
   const Bins& bins() const { return bins_; }
   /// The scanner without its lines: these do not keep themselves alive.
@@ -57,6 +61,7 @@ class BinLines final : public RecordedLines {
 
   const ScannerFigures figures_;
   const Bins bins_;
+  const bool is_spread_;
   std::shared_ptr<const Scanner> scanner_;
   std::vector<bool> is_used_;
   std::unique_ptr<const ProjectionFile> normalisation_, attenuation_;

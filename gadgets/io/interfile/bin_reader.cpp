@@ -22,7 +22,8 @@ BinReader::BinReader(const ProjectionHeader& header, const BinSettings& settings
       file_(header),
       additive_(open(settings.additive)),
       background_(open(settings.background)),
-      lines_(std::make_shared<const BinLines>(header, settings.factors, settings.most_segment)),
+      lines_(std::make_shared<const BinLines>(header, settings.factors, settings.most_segment,
+                                              settings.spread)),
       duration_s_(settings.duration_s > 0 ? settings.duration_s : header.duration_s) {
   auto scanner = std::make_shared<Scanner>(*lines_->scanner());
   scanner->lines = lines_;
@@ -151,6 +152,7 @@ EventBatch BinReader::batch_of(const std::vector<CountedBin>& bins, double begin
   room(lines_->has_factors() || has_additive, batch.multiplicative);
   room(has_additive, batch.additive);
   room(true, batch.counts);
+  room(lines_->are_spread(), batch.bin);
   if (lines_->are_pairs()) batch.detectors = scanner_->detectors;
   tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, batch.count, 4096), [&](const auto& range) {
     for (std::int64_t i = range.begin(); i < range.end(); ++i) {
@@ -168,6 +170,7 @@ EventBatch BinReader::batch_of(const std::vector<CountedBin>& bins, double begin
       if (!batch.multiplicative.empty()) batch.multiplicative[i] = bin.multiplicative;
       if (!batch.additive.empty()) batch.additive[i] = bin.additive;
       batch.counts[i] = bin.counts;
+      if (!batch.bin.empty()) batch.bin[i] = static_cast<std::uint32_t>(bin.bin);
     }
   });
   return batch;

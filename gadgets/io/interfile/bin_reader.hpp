@@ -24,6 +24,7 @@ struct BinSettings {
   double reference_s = 1;  // scan time whose decays an image counts
   double duration_s = 0;   // of the scan; 0: the header's
   int most_segment = -1;   // see BinLines
+  bool spread = false;     // see BinLines
   FactorFiles factors = {};
   std::filesystem::path additive = {}, background = {};  // of the data's bins and ToF positions; empty: none
 };

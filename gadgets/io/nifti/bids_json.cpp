@@ -1,4 +1,4 @@
-// The JSON of BIDS beside a PET image: see bids_json.hpp.
+// The JSON of BIDS beside an image: see bids_json.hpp.
 #include "gadgets/io/nifti/bids_json.hpp"
 
 #include <chrono>
@@ -11,8 +11,6 @@
 #include "core/base/atomic_file.hpp"
 #include "core/base/version.hpp"
 #include "gadgets/io/date_time.hpp"
-#include "gadgets/io/decay_words.hpp"
-#include "gadgets/io/filter_words.hpp"
 #include "kernels/correct/decay.hpp"
 #include "kernels/correct/isotopes.hpp"
 
@@ -35,16 +33,16 @@ std::string bids_radionuclide(std::string isotope) {
   return isotope;
 }
 
-void add_tracer(const BidsPet& pet, BidsObject& json) {
-  const Tracer& tracer = pet.tracer;
+void add_tracer(const BidsImage& image, BidsObject& json) {
+  const Tracer& tracer = image.tracer;
   if (!tracer.name.empty()) json["TracerName"] = tracer.name;
   if (!tracer.isotope.empty()) json["TracerRadionuclide"] = bids_radionuclide(tracer.isotope);
   if (tracer.injected_MBq > 0) {
     json["InjectedRadioactivity"] = tracer.injected_MBq;
     json["InjectedRadioactivityUnits"] = "MBq";
   }
-  if (pet.scan_start.empty()) return;
-  const DateTime start = read_date_time("scan_start", pet.scan_start);
+  if (image.scan_start.empty()) return;
+  const DateTime start = read_date_time("scan_start", image.scan_start);
   const std::chrono::hh_mm_ss of_day(std::chrono::floor<std::chrono::seconds>(
       start - std::chrono::floor<std::chrono::days>(start)));
   json["TimeZero"] = fmt::format("{:02}:{:02}:{:02}", of_day.hours().count(), of_day.minutes().count(),
@@ -54,24 +52,24 @@ void add_tracer(const BidsPet& pet, BidsObject& json) {
     json["InjectionStart"] = seconds_between(start, read_date_time("tracer.injected_at", tracer.injected_at));
 }
 
-void add_decay(const BidsPet& pet, BidsObject& json) {
-  const auto decay = decay_correction_of(pet.quantity);
+void add_decay(const BidsImage& image, BidsObject& json) {
+  const auto decay = decay_correction_of(image.quantity);
   json["ImageDecayCorrected"] = decay.has_value();
   if (!decay) return;
   json["ImageDecayCorrectionTime"] = decay->reference_time_s;
-  if (decay->half_life_s <= 0 || pet.times.start_s.empty()) return;
+  if (decay->half_life_s <= 0 || image.times.start_s.empty()) return;
   std::vector<double> factors;
-  for (std::size_t f = 0; f < pet.times.start_s.size(); ++f)
-    factors.push_back(1 / mean_decay(pet.times.start_s[f] - decay->reference_time_s, pet.times.duration_s[f],
+  for (std::size_t f = 0; f < image.times.start_s.size(); ++f)
+    factors.push_back(1 / mean_decay(image.times.start_s[f] - decay->reference_time_s, image.times.duration_s[f],
                                      decay->half_life_s));
   json["DecayCorrectionFactor"] = factors;
 }
 
-void add_reconstruction(const BidsPet& pet, BidsObject& json) {
-  if (!pet.method.empty()) json["ReconMethodName"] = pet.method;
+void add_reconstruction(const BidsImage& image, BidsObject& json) {
+  if (!image.method.empty()) json["ReconMethodName"] = image.method;
   std::vector<std::string> labels, units;
   std::vector<double> values;
-  for (const auto& [label, value] : pet.settings) {
+  for (const auto& [label, value] : image.settings) {
     labels.push_back(label);
     units.emplace_back("none");
     values.push_back(value);
@@ -80,8 +78,8 @@ void add_reconstruction(const BidsPet& pet, BidsObject& json) {
   json["ReconMethodParameterUnits"] = units;
   json["ReconMethodParameterValues"] = values;
   json["ReconMethodImplementationVersion"] = fmt::format("tofstream {}", version());
-  const auto fwhm_mm = smoothing_fwhm_mm(pet.filtered);
-  json["ReconFilterType"] = pet.filtered.empty() ? "none" : fwhm_mm ? "Gaussian" : pet.filtered;
+  const auto fwhm_mm = common_fwhm_mm(image.filters);
+  json["ReconFilterType"] = image.filters.empty() ? "none" : fwhm_mm ? "Gaussian" : words_of(image.filters);
   if (fwhm_mm) json["ReconFilterSize"] = *fwhm_mm;
 }
 
@@ -91,6 +89,13 @@ std::string attenuation_words(const CorrectionRecord& record) {
   if (record.state != CorrectionState::made) return "none";
   const std::string how = record.how.substr(record.how.rfind('/') + 1);
   return how.empty() ? "corrected" : how;
+}
+
+void require_isotope(const std::string& isotope, Modality modality) {
+  if (modality == Modality::unknown)
+    (void)photopeaks_keV(isotope);
+  else
+    (void)half_life_s(isotope, modality == Modality::pet ? Emission::positrons : Emission::single_photons);
 }
 
 }  // namespace
@@ -106,40 +111,41 @@ BidsObject read_bids_details(const std::filesystem::path& path) {
   return json;
 }
 
-void check_bids(const BidsPet& pet) {
+void check_bids(const BidsImage& image) {
   // TimeZero has whole seconds, and times count from the scan's start.
-  if (!pet.scan_start.empty()) {
-    const DateTime start = read_date_time("scan_start", pet.scan_start);
+  if (!image.scan_start.empty()) {
+    const DateTime start = read_date_time("scan_start", image.scan_start);
     if (start != std::chrono::floor<std::chrono::seconds>(start))
-      throw std::invalid_argument(fmt::format("scan_start: {}: BIDS takes whole seconds", pet.scan_start));
+      throw std::invalid_argument(fmt::format("scan_start: {}: BIDS takes whole seconds", image.scan_start));
   }
-  if (!pet.tracer.injected_at.empty()) (void)read_date_time("tracer.injected_at", pet.tracer.injected_at);
-  if (!pet.tracer.isotope.empty()) (void)half_life_s(pet.tracer.isotope, Emission::positrons);
+  if (!image.tracer.injected_at.empty()) (void)read_date_time("tracer.injected_at", image.tracer.injected_at);
+  if (!image.tracer.isotope.empty()) require_isotope(image.tracer.isotope, image.modality);
 }
 
-BidsObject bids_json(const BidsPet& pet) {
-  check_bids(pet);
-  BidsObject json{{"Modality", "PT"}};
-  if (!pet.times.start_s.empty()) {
-    json["FrameTimesStart"] = pet.times.start_s;
-    json["FrameDuration"] = pet.times.duration_s;
+BidsObject bids_json(const BidsImage& image) {
+  check_bids(image);
+  BidsObject json = BidsObject::object();
+  if (image.modality != Modality::unknown) json["Modality"] = image.modality == Modality::pet ? "PT" : "NM";
+  if (!image.times.start_s.empty()) {
+    json["FrameTimesStart"] = image.times.start_s;
+    json["FrameDuration"] = image.times.duration_s;
   }
-  if (pet.quantity) json["Units"] = unit_of(*pet.quantity);
-  add_decay(pet, json);
-  add_tracer(pet, json);
-  add_reconstruction(pet, json);
-  if (pet.quantity) {
-    json["AttenuationCorrection"] = attenuation_words((*pet.quantity)[Correction::attenuation]);
-    if (const auto reasons = not_quantitative_because(*pet.quantity); !reasons.empty())
+  if (image.quantity) json["Units"] = unit_of(*image.quantity);
+  add_decay(image, json);
+  add_tracer(image, json);
+  add_reconstruction(image, json);
+  if (image.quantity) {
+    json["AttenuationCorrection"] = attenuation_words((*image.quantity)[Correction::attenuation]);
+    if (const auto reasons = not_quantitative_because(*image.quantity); !reasons.empty())
       json["NotQuantitative"] = reasons;
   }
-  json.update(pet.more);
+  json.update(image.more);
   return json;
 }
 
-void write_bids_json(const std::filesystem::path& image, const BidsPet& pet) {
-  AtomicFile file(frame_times_path(image));
-  file.write(bids_json(pet).dump(2) + "\n");
+void write_bids_json(const std::filesystem::path& file_of_image, const BidsImage& image) {
+  AtomicFile file(frame_times_path(file_of_image));
+  file.write(bids_json(image).dump(2) + "\n");
   file.commit();
 }
 

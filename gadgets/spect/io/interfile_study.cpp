@@ -302,6 +302,12 @@ Quantity InterfileStudy::quantity() const {
         quantity[correction] = {CorrectionState::made,
                                 colon == std::string::npos ? "" : entry->value.substr(colon + 2)};
   }
+  if (const InterfileEntry* entry = header_.comment(decay_key)) {
+    const std::vector<double> values = header_.numbers(*entry);
+    if (values.size() != 2 || !(values[0] > 0))
+      header_.refuse(entry, fmt::format("'{}' takes a half-life and a reference time in s", decay_key));
+    quantity.decay = {values[0], values[1]};
+  }
   for (const InterfileEntry* entry : header_.comments(mark_key)) quantity.marks.push_back(entry->value);
   return quantity;
 }

@@ -128,6 +128,8 @@ std::string corrected_text(const Quantity& quantity) {
     if (const CorrectionRecord& record = quantity.corrections[c]; record.state == CorrectionState::made)
       text +=
           fmt::format("; {} := {}: {}\n", corrected_key, name_of(static_cast<Correction>(c)), header_text(record.how));
+  if (const auto decay = decay_correction_of(&quantity); decay && decay->half_life_s > 0)
+    text += fmt::format("; {} := {{{}, {}}}\n", decay_key, decay->half_life_s, decay->reference_time_s);
   return text;
 }
 

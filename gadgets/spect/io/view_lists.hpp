@@ -34,9 +34,10 @@ inline constexpr std::array<ViewList, 7> view_lists = {{
 }};
 
 /// Which effects simulated views contain, as simulation_words() has them; a correction that the counts have had, "decay:
-/// how"; and further reasons why an image of the views is not what its unit says.
+/// how", and the numbers of that for decay; and further reasons why an image of the views is not what its unit says.
 inline constexpr const char* simulation_key = "tofstream simulation";
 inline constexpr const char* corrected_key = "tofstream corrected";
+inline constexpr const char* decay_key = "tofstream decay correction";  // half-life and reference time in s
 inline constexpr const char* mark_key = "tofstream mark";
 
 }  // namespace tofstream::formats

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <functional>
 #include <random>
+#include <span>
+#include <string>
 
 #include <doctest/doctest.h>
 
@@ -62,6 +64,21 @@ Frame decoded(const std::vector<std::byte>& bytes) {
 }
 
 }  // namespace
+
+TEST_CASE("a camera's header carries a decay correction in numbers, to the last bit, and refuses what is none") {
+  Quantity shows;
+  correct_for_decay(shows, {21624.120000000003, 1.0 / 3});
+  const std::vector<std::byte> header = write_camera_header(uneven_set(), shows);
+  const auto camera = read_camera_header(header);
+  CHECK(camera.quantity->decay == shows.decay);
+  CHECK((*camera.quantity)[Correction::decay] == shows[Correction::decay]);
+  std::string text(reinterpret_cast<const char*>(header.data()), header.size());
+  const std::size_t at = text.find("{21624");
+  REQUIRE(at != std::string::npos);
+  text.replace(at, 3, "{-1");
+  CHECK_THROWS_WITH(read_camera_header(std::as_bytes(std::span(text))),
+                    doctest::Contains("half-life and a reference time"));
+}
 
 TEST_CASE("a camera's header says of each view what the set says, whatever Interfile's keys can say") {
   Quantity shows;
