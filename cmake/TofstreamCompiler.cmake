@@ -23,7 +23,8 @@ if(TOFSTREAM_CCACHE)
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${TOFSTREAM_CCACHE})
 endif()
 
-option(TOFSTREAM_UNITY "Compile sources eight at a time: all is built sooner, one changed file later" OFF)
+option(TOFSTREAM_UNITY "Compile sources 24 at a time: all is built sooner, one changed file later" OFF)
+set(tofstream_unity_sources 24)
 add_library(tofstream_options INTERFACE)
 target_compile_options(tofstream_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion -Wno-missing-field-initializers -Werror>)
@@ -78,7 +79,7 @@ function(tofstream_precompile target)
   target_precompile_headers(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${PROJECT_SOURCE_DIR}/${header}>)
 endfunction()
 
-# tofstream_unity(TARGET [FILE...]): where TOFSTREAM_UNITY is on, up to eight sources are compiled as one, as most of a
+# tofstream_unity(TARGET [FILE...]): where TOFSTREAM_UNITY is on, up to ${tofstream_unity_sources} sources are compiled as one, as most of a
 # source's compilation is its headers. FILEs are compiled alone, and so is every source that has flags of its own. A name at
 # namespace scope, also of an unnamed namespace, must then be the target's only one. A family's sources are not joined with
 # others: a new family leaves the compilations of all else as they are.
@@ -99,7 +100,7 @@ function(tofstream_unity target)
       set(family ${folder})
     endif()
     math(EXPR number_${family} "${number_${family}}+1")
-    math(EXPR group "(${number_${family}}-1)/8")
+    math(EXPR group "(${number_${family}}-1)/${tofstream_unity_sources}")
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${family}_${group})
   endforeach()
 endfunction()

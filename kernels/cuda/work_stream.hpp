@@ -27,8 +27,8 @@ class WorkStream {
   void make();
 
   std::mutex mutex_;
-  Stream stream_ = nullptr;
-  CUevent_st *begin_ = nullptr, *end_ = nullptr;
+  [[maybe_unused]] Stream stream_ = nullptr;
+  [[maybe_unused]] CUevent_st *begin_ = nullptr, *end_ = nullptr;
 };
 
 }  // namespace tofstream

@@ -44,7 +44,7 @@ ControlAction action_of(const Json& request) {
   throw BadRequest("\"do\" is none of status, parameters, set, stop, abort");
 }
 
-std::string text_of(const Json& request, const char* key) {
+std::string text_member(const Json& request, const char* key) {
   const auto found = request.find(key);
   if (found == request.end() || !found->is_string()) throw BadRequest(fmt::format("set needs \"{}\", a text", key));
   return found->get<std::string>();
@@ -82,8 +82,8 @@ ControlRequest parse_control_request(std::string_view line) {
   const bool sets = request.action == ControlAction::set;
   require_known_keys(json, sets);
   if (!sets) return request;
-  request.gadget = text_of(json, "gadget");
-  request.parameter = text_of(json, "parameter");
+  request.gadget = text_member(json, "gadget");
+  request.parameter = text_member(json, "parameter");
   request.value = value_of(json);
   return request;
 }
