@@ -23,8 +23,11 @@ if(TOFSTREAM_CCACHE)
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${TOFSTREAM_CCACHE})
 endif()
 
-option(TOFSTREAM_UNITY "Compile sources 24 at a time: all is built sooner, one changed file later" OFF)
-set(tofstream_unity_sources 24)
+option(TOFSTREAM_UNITY "Compile sources eight at a time: all is built sooner, one changed file later" OFF)
+set(tofstream_unity_sources 8)
+if(TOFSTREAM_SANITIZE)  # nobody changes a file there
+  set(tofstream_unity_sources 24)
+endif()
 add_library(tofstream_options INTERFACE)
 target_compile_options(tofstream_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion -Wno-missing-field-initializers -Werror>)
