@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "gadgets/io/filter_words.hpp"
 #include "gadgets/operator/image_operator_gadget.hpp"
 #include "kernels/operator/gaussian_operator.hpp"
+#include "kernels/types/post_filter.hpp"
 
 namespace tofstream {
 namespace {
@@ -31,7 +31,7 @@ class GaussianPsfType {
     const auto& fwhm = p_.psf_fwhm_mm;
     return std::make_shared<const GaussianOperator>(grid, Vec3{fwhm[0], fwhm[1], fwhm[2]}, backend);
   }
-  std::string words() const { return smoothing_words(p_.psf_fwhm_mm) + " (gaussian_psf)"; }
+  std::string words() const { return words_of({{p_.psf_fwhm_mm}}) + " (gaussian_psf)"; }
 
  private:
   Params p_;
