@@ -42,7 +42,7 @@ Estimate EstimateKeeper::begin() {
 }
 
 Estimate EstimateKeeper::first(const std::optional<GridWish>& wish) const {
-  return {resumed_, image_, quantity_.get(), wish, host_copy_, rejected_before_, {}, kept_, modality_};
+  return {resumed_, image_, quantity_.get(), wish, host_copy_, rejected_before_, {}, kept_, {}, modality_};
 }
 
 std::optional<Estimate> EstimateKeeper::without_update(const Projected& projected) {
