@@ -152,7 +152,7 @@ TEST_CASE("spread bins are the means of their lines, forward, back and in the EM
   check_spread(Backend::cpu);
 }
 
-TEST_CASE("spread bins in CUDA are the means of their lines, and a plan changes nothing") {
+TEST_CASE("spread bins in CUDA are the means of their lines, and a plan changes no more than rounding") {
   if (!gpu_or_skip()) return;
   check_spread(Backend::cuda);
   const JoinedScan scan(true);
@@ -170,7 +170,7 @@ TEST_CASE("spread bins in CUDA are the means of their lines, and a plan changes 
     CHECK(spread->planned_em_step(with, events.view(), image.data(), back.data()).used > 0);
     made.push_back(back.to_vector());
   }
-  CHECK(error_of_range(made[1], made[0]) < 1e-6);
+  CHECK(error_of_range(made[1], made[0]) < 1e-5);
 }
 
 TEST_CASE("an image whose spread bins expect just what was counted stays as it is under EM") {
