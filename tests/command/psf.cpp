@@ -69,7 +69,7 @@ TEST_CASE("tofstream psf makes a table of an image of points, and a run models i
       run_command(
           "simulate --quiet --scanner demo_ring --phantom uniform_cylinder --events 20000 --no-attenuation -o " + scan)
           .code == 0);
-  const std::string run = "run listmode_osem_psf_table --quiet --json --overwrite --backend cpu --input " + scan +
+  const std::string run = "run measured_psf_osem --quiet --json --overwrite --backend cpu --input " + scan +
                           " --set image.size=[30,30,12] --set image.voxel_mm=[8,8,8] --set subsets.subsets=2"
                           " --set projected.sensitivity.exact_pairs=0 --set projected.sensitivity.sampled_pairs=50000"
                           " --set projected.sensitivity.cache=false --out " +

@@ -23,6 +23,7 @@
 #include "gadgets/io/yaml/phantom_yaml.hpp"
 #include "kernels/analysis/contrast.hpp"
 #include "kernels/analysis/roi.hpp"
+#include "tools/command/analyse_reference.hpp"
 #include "tools/command/commands.hpp"
 #include "tools/command/suggestions.hpp"
 
@@ -38,13 +39,8 @@ using nlohmann::ordered_json;
 
 struct AnalyseOptions {
   std::vector<std::string> images;
-  std::string phantom, plot;
+  std::string phantom, plot, reference;
   bool json = false;
-};
-
-struct Study {
-  std::string label;
-  std::vector<fs::path> files;
 };
 
 // What of a run's files stands for the study: the numbered images of the writer of image.nii.gz (or of the only
@@ -365,6 +361,8 @@ void run(const AnalyseOptions& options) {
       from_input([&] { return formats::read_phantom(find_shared("phantoms", options.phantom)); });
   if (phantom.regions.empty())
     throw InputError(fmt::format("{}: the phantom names no regions to analyse", options.phantom));
+  if (!options.reference.empty())
+    return analyse_against_reference(studies_of(options.images), phantom, options.reference, options.json);
   const Measure& measure = measure_of(phantom);
   ordered_json studies = ordered_json::array();
   for (const Study& study : studies_of(options.images)) {
@@ -399,9 +397,17 @@ void add_analyse(Command& app) {
   command.add_option("--phantom", options->phantom, "A phantom of share/phantoms, or a YAML file")
       .required()
       .suggests(suggest_shared("phantoms"));
-  command.add_option("--plot", options->plot, "Draw contrast-noise curves into this PNG or SVG");
+  const Option& plot = command.add_option("--plot", options->plot, "Draw contrast-noise curves into this PNG or SVG");
+  command
+      .add_option(
+          "--reference", options->reference,
+          "A converged image of the same data: compare with it, and say from which image on ten in a row are within "
+          "1 % of the object, 1 % of the background (root mean square) and 0.5 % of every region's mean")
+      .excludes(plot);
   command.add_flag("--json", options->json, "Print JSON");
-  command.footer("Example: tofstream analyse tof=out/tof non-tof=out/plain --phantom nema_iq --plot curves.png");
+  command.footer(
+      "Examples: tofstream analyse tof=out/tof non-tof=out/plain --phantom nema_iq --plot curves.png\n"
+      "          tofstream analyse osem=out --phantom nema_iq --reference converged.nii.gz");
   command.on_run([options] { run(*options); });
 }
 
