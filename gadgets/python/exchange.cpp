@@ -2,6 +2,7 @@
 #include "gadgets/python/exchange.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <stdexcept>
 #include <string_view>
@@ -19,11 +20,11 @@ namespace {
 /// Calls visit(name, array) for each of the batch's per-event arrays, as Python names them.
 template <class Batch, class Visit>
 void for_each_named(Batch& batch, Visit&& visit) {
-  constexpr const char* names[] = {
-      "detector1",    "detector2",      "x1",       "y1",     "z1",     "x2", "y2", "z2", "tof_mm",
-      "tof_width_mm", "multiplicative", "additive", "counts", "arrival"};
+  constexpr auto names = std::to_array<const char*>(
+      {"detector1", "detector2", "x1", "y1", "z1", "x2", "y2", "z2", "tof_mm", "tof_width_mm", "multiplicative",
+       "additive", "counts", "bin", "arrival"});
   std::size_t index = 0;
-  for_each_array(batch, [&](auto& array) { visit(names[index++], array); });
+  for_each_array(batch, [&](auto& array) { visit(names.at(index++), array); });
 }
 
 PythonJson triple(const Vec3& v) {
@@ -157,7 +158,7 @@ Accepted<EventBatch> accept(const PythonJson& header, PythonSession& session, Ex
     if (is_unchanged(name, array, session)) return;
     if constexpr (std::is_same_v<T, float>)
       check_finite(name, array, session.where());
-    else if (std::string_view(name) != "arrival")
+    else if (std::string_view(name).starts_with("detector"))
       check_detectors(name, array, batch.detectors.get(), session.where());
   });
   return result;

@@ -1,5 +1,8 @@
 // Events and images pass through a Python gadget: values, memory, books, every form that a gadget may have.
+#include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <vector>
 
 #include "tests/gadgets/python_support.hpp"
 
@@ -28,7 +31,13 @@ std::string mapping_of(const void* pointer) {
 
 TEST_CASE("a batch comes back equal, whether handed on, sliced, gathered or rewritten by NumPy") {
   if (skip_without_numpy()) return;
-  const EventBatch batch = ten_detector_batch(1000);
+  EventBatch batch = ten_detector_batch(1000);
+  std::vector<std::uint32_t> numbers(1000);
+  std::iota(numbers.begin(), numbers.end(), 3u);
+  batch.bin = Buffer<std::uint32_t>::from(numbers);
+  std::ranges::reverse(numbers);
+  batch.arrival = Buffer<std::uint32_t>::from(numbers);
+  batch.counts = Buffer<float>::from(std::vector<float>(1000, 2.5f));
   for (const char* how : {"events", "events[:]", "events[np.arange(len(events))]", "events[np.ones(len(events), bool)]",
                           "events.replace(tof_mm=events.tof_mm.copy(), detector1=events.detector1 + np.uint32(0))"}) {
     CAPTURE(how);
@@ -40,6 +49,9 @@ TEST_CASE("a batch comes back equal, whether handed on, sliced, gathered or rewr
     CHECK(equal(back[0]->detector1, batch.detector1));
     CHECK(equal(back[0]->detector2, batch.detector2));
     CHECK(equal(back[0]->tof_mm, batch.tof_mm));
+    CHECK(equal(back[0]->counts, batch.counts));
+    CHECK(equal(back[0]->bin, batch.bin));
+    CHECK(equal(back[0]->arrival, batch.arrival));
     CHECK(back[0]->multiplicative.empty());
     CHECK(back[0]->detectors == batch.detectors);
     CHECK(back[0]->tof == batch.tof);

@@ -9,8 +9,9 @@ import numpy as np
 from . import memory
 
 _ENDS = ("x1", "y1", "z1", "x2", "y2", "z2")
-_FLOATS = _ENDS + ("tof_mm", "tof_width_mm", "multiplicative", "additive")
-TYPES: Dict[str, np.dtype[Any]] = {name: np.dtype(np.uint32) for name in ("detector1", "detector2", "arrival")}
+_FLOATS = _ENDS + ("tof_mm", "tof_width_mm", "multiplicative", "additive", "counts")
+BESIDE = ("bin", "arrival")  # what says nothing of a line
+TYPES: Dict[str, np.dtype[Any]] = {name: np.dtype(np.uint32) for name in ("detector1", "detector2", *BESIDE)}
 TYPES.update({name: np.dtype(np.float32) for name in _FLOATS})
 
 
@@ -20,6 +21,8 @@ class Events:
     detector1, detector2        uint32, into detector_positions (or else x1 y1 z1 x2 y2 z2, float32, mm)
     tof_mm, tof_width_mm        float32: time of flight from the line's middle towards detector 2, width of its bin
     multiplicative, additive    float32: corrections
+    counts                      float32: of the bins of a histogram, whose lines these are
+    bin, arrival                uint32: numbers of a bin among its histogram's, and of an event in the stream
     start_s, duration_s         scanner time of the batch
     tof_sigma_mm, tof_bin_mm    the ToF resolution (not FWHM) and bin of the whole batch
     detector_positions          (detectors, 3) float32, mm

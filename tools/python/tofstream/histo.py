@@ -9,7 +9,7 @@ from typing import Any, Dict, Optional, Sequence, Union
 import numpy as np
 
 from . import library
-from .data import Events
+from .data import BESIDE, Events
 from .library import call, struct
 from .operators import Grid, Operator, _backend, _whole_numbers, _yaml
 from .structs import events_struct, mu_struct
@@ -89,7 +89,7 @@ class HistoImages(Operator):
         self._require_single("deposit")
         if not isinstance(events, Events):
             raise TypeError(f"events is a {type(events).__name__}: give tof.Events(...)")
-        arrays = [array for name, array in events.arrays().items() if name != "arrival"]
+        arrays = [array for name, array in events.arrays().items() if name not in BESIDE]
         place = self._place_of(arrays[0], "events")
         data = place.empty(self.out_shape) if out is None else out
         tally = struct(library._Deposited)

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import adapters, library
 from .arrays import HOST, place_of, pointer, target
-from .data import Events, Lors
+from .data import BESIDE, Events, Lors
 from .library import call, struct
 from .structs import events_struct, mu_arrays
 
@@ -424,9 +424,9 @@ def list_mode(projector: str, grid: Grid, events: Union[Events, Lors], *, mu: An
         return Sinogram(projector, grid, events, device, precision, parameters)
     if not isinstance(events, Events):
         raise TypeError(f"events is a {type(events).__name__}: give tof.Events(...), or tof.Lors(...) of a sinogram")
-    if unknown := sorted({"multiplicative", "additive"} & events.arrays().keys()):
+    if unknown := sorted({"multiplicative", "additive", "counts"} & events.arrays().keys()):
         raise TypeError(f"events have {unknown[0]}: give it to em_step, not to the operator")
-    arrays = {name: array for name, array in events.arrays().items() if name != "arrival"}
+    arrays = {name: array for name, array in events.arrays().items() if name not in BESIDE}
     given, count = _mu_arrays(mu, mu_grid or grid, parameters)
     handle = ctypes.c_void_p()
     call("tof_operator_of_events", projector.encode(), _yaml(parameters), ctypes.byref(grid._struct()),

@@ -7,12 +7,14 @@ import numpy as np
 
 from . import library
 from .arrays import pointer
-from .data import TYPES
+from .data import BESIDE, TYPES
 
 
 def events_struct(events):
-    """The struct of tof.Events. Raises TypeError for arrays of another type, length or order."""
-    arrays = {name: array for name, array in events.arrays().items() if name != "arrival"}
+    """The struct of tof.Events. Raises TypeError for counts, and for arrays of another type, length or order."""
+    arrays = {name: array for name, array in events.arrays().items() if name not in BESIDE}
+    if "counts" in arrays:
+        raise TypeError("events have counts, which are data: give them to em_step")
     given = {name: pointer(array, f"events.{name}", (len(events),), TYPES[name]) for name, array in arrays.items()}
     scanner = None if events.scanner is None else os.fspath(events.scanner).encode()
     return library.struct(library._Events, count=len(events), scanner=scanner, tof_sigma_mm=events.tof_sigma_mm or 0,
