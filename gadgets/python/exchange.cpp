@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "gadgets/python/exchange_arrays.hpp"
+#include "kernels/types/recorded_lines.hpp"
 #include "kernels/types/scanner.hpp"
 
 namespace tofstream {
@@ -20,9 +21,9 @@ namespace {
 /// Calls visit(name, array) for each of the batch's per-event arrays, as Python names them.
 template <class Batch, class Visit>
 void for_each_named(Batch& batch, Visit&& visit) {
-  constexpr auto names = std::to_array<const char*>(
-      {"detector1", "detector2", "x1", "y1", "z1", "x2", "y2", "z2", "tof_mm", "tof_width_mm", "multiplicative",
-       "additive", "counts", "bin", "arrival"});
+  constexpr auto names =
+      std::to_array<const char*>({"detector1", "detector2", "x1", "y1", "z1", "x2", "y2", "z2", "tof_mm",
+                                  "tof_width_mm", "multiplicative", "additive", "counts", "bin", "arrival"});
   std::size_t index = 0;
   for_each_array(batch, [&](auto& array) { visit(names.at(index++), array); });
 }
@@ -51,6 +52,14 @@ void check_detectors(const char* name, const Buffer<std::uint32_t>& array, const
   while (array[i] < limit) ++i;
   throw std::runtime_error(
       fmt::format("{} gave {}[{}] = {}, but the scanner has {} detectors (from 0)", where, name, i, array[i], limit));
+}
+
+void check_bins(const Buffer<std::uint32_t>& array, const Scanner* scanner, const std::string& where) {
+  if (!scanner || !scanner->lines) return;  // nobody looks them up
+  const std::int64_t bins = scanner->lines->size();
+  if (any(array.data(), array.size(), [bins](std::uint32_t bin) { return bin >= bins; }))
+    throw std::runtime_error(
+        fmt::format("{} gave a bin that is none of the {} of the scan's histogram (from 0)", where, bins));
 }
 
 // True where every event lies where it lay in the batch that was lent last: a partition of that one is one of this.
@@ -160,6 +169,8 @@ Accepted<EventBatch> accept(const PythonJson& header, PythonSession& session, Ex
       check_finite(name, array, session.where());
     else if (std::string_view(name).starts_with("detector"))
       check_detectors(name, array, batch.detectors.get(), session.where());
+    else if (std::string_view(name) == "bin")
+      check_bins(array, batch.scanner.get(), session.where());
   });
   return result;
 }

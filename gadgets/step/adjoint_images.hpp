@@ -2,13 +2,12 @@
 // so the update needs O_1^T ... O_n^T of the back projection and of the sensitivity.
 #pragma once
 
-#include <algorithm>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "gadgets/payloads.hpp"
+#include "gadgets/per_image.hpp"
 
 namespace tofstream {
 
@@ -18,7 +17,7 @@ class AdjointImages {
   /// a sensitivity are kept as long as it is sent. Throws as ImageOperator does.
   void apply(const std::vector<AppliedOperator>& through, Projected& projected) {
     if (through.empty()) return;
-    if (!(through == through_)) kept_.clear();
+    if (!(through == through_)) kept_ = {};
     through_ = through;
     projected.back_projection = adjoint_of(projected.back_projection);
     projected.sensitivity = kept(projected.sensitivity);
@@ -37,14 +36,11 @@ class AdjointImages {
   }
 
   ImagePointer kept(const ImagePointer& image) {
-    if (const auto found = std::ranges::find(kept_, image, &Kept::first); found != kept_.end()) return found->second;
-    std::erase_if(kept_, [](const Kept& kept) { return kept.first.use_count() == 1; });  // it is not sent again
-    return kept_.emplace_back(image, adjoint_of(image)).second;
+    return kept_.of(image, [&] { return adjoint_of(image); });
   }
 
-  using Kept = std::pair<ImagePointer, ImagePointer>;
   std::vector<AppliedOperator> through_;
-  std::vector<Kept> kept_;
+  PerImage<ImagePointer> kept_;
 };
 
 }  // namespace tofstream

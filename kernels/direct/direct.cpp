@@ -94,6 +94,9 @@ void validate_two_stage(const Grid& grid, const ViewSet& set, const DirectSettin
                     settings.lattice == HistoLattice::view ? least_sampled_fwhm : least_resampled_fwhm,
                     static_cast<double>(grid.voxel_mm.z));
   if (settings.scheme == TwoStageScheme::paper) return validate_paper_scheme(grid, kernel);
+  if (std::ranges::any_of(set.places, [](const ViewPlace& place) { return place.tilt_deg != 0; }))
+    require_resampled("in tilted views kernel.axial_fwhm_mm", static_cast<double>(kernel.axial_fwhm_mm),
+                      least_resampled_fwhm, std::max(across_mm, static_cast<double>(grid.voxel_mm.z)));
   DirectKernel of_axis = kernel;  // the rest of the ToF response does not depend on the radius
   of_axis.radial.resize(1);
   const RadialProfiles profiles(of_axis, 0);

@@ -6,6 +6,7 @@
 
 #include "kernels/direct/direct_kernel.hpp"
 #include "kernels/math/host_device.hpp"
+#include "kernels/math/units.hpp"
 #include "kernels/math/vec3.hpp"
 
 namespace tofstream {
@@ -62,6 +63,33 @@ TOFSTREAM_HOST_DEVICE inline void scale_to_sum(float* weights, int count, double
   for (int i = 0; i < count; ++i) weights[i] = static_cast<float>(static_cast<double>(weights[i]) * wanted / sum);
 }
 
+/// A Gaussian of 1.5 points FWHM, sampled at points, has its centre within 2e-3 points of where it should be.
+inline constexpr double least_sampled_sigma = 1.5 / fwhm_per_sigma;
+
+/// Writes weights of unit sum at x = first, first + 1, ... with the mean 0 and the variance sigma^2, which no two
+/// neighbours of 0 exceed where sigma >= 0.5: those of a Gaussian that is moved and widened until it has them.
+TOFSTREAM_HOST_DEVICE inline void write_moments(double sigma, double first, float* out, int count) {
+  constexpr int most_steps = 20;
+  constexpr double exact_enough = 1e-6;
+  double centre = 0, variance = sigma * sigma;
+  for (int step = 0; step < most_steps; ++step) {
+    double sum = 0, mean = 0, squares = 0;
+    for (int i = 0; i < count; ++i) {
+      const double x = first + i, value = std::exp(-0.5 * (x - centre) * (x - centre) / variance);
+      out[i] = static_cast<float>(value);
+      sum += value;
+      mean += value * x;
+      squares += value * x * x;
+    }
+    mean /= sum;
+    const double spread = squares / sum - mean * mean;
+    if (std::abs(mean) < exact_enough && std::abs(spread - sigma * sigma) < exact_enough) break;
+    centre -= mean * variance / spread;  // by which the mean follows the centre
+    variance *= sigma * sigma / spread;
+  }
+  scale_to_sum(out, count, 1);
+}
+
 /// Writes the weights across z of a column at these coordinates of the lattice, u[count_u] and s[count_s]; what they do
 /// not reach is 0.
 TOFSTREAM_HOST_DEVICE inline ColumnStart make_across(const ResamplingLaw& law, const RadialLaw& radial, Vec3d at,
@@ -71,8 +99,13 @@ TOFSTREAM_HOST_DEVICE inline ColumnStart make_across(const ResamplingLaw& law, c
   for (int i = 0; i < law.count_s; ++i) s[i] = 0;
 
   const PointRange in_u = PointRange::around(at.x, law.cut * law.u_sigma_mm / spacing.x);
-  add_gaussian(1, (in_u.first - at.x) * spacing.x / law.u_sigma_mm, spacing.x / law.u_sigma_mm, u, in_u.count);
-  scale_to_sum(u, in_u.count, 1);
+  const double sigma = law.u_sigma_mm / spacing.x;
+  if (sigma < least_sampled_sigma) {
+    write_moments(sigma, in_u.first - at.x, u, in_u.count);
+  } else {
+    add_gaussian(1, (in_u.first - at.x) / sigma, 1 / sigma, u, in_u.count);
+    scale_to_sum(u, in_u.count, 1);
+  }
 
   const PointRange in_s = PointRange::around(at.y, radial.reach_mm / spacing.y);
   for (int i = 0; i < radial.count; ++i) {

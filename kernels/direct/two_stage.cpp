@@ -84,20 +84,16 @@ ResamplingLaw law_of(const TwoStageSplit& split, const ResamplingKernel& kernel)
 TwoStageSplit::TwoStageSplit(const Grid& grid, const ViewFrame& frame, const DirectKernel& kernel,
                              const RadialProfiles& profiles, HistoLattice lattice)
     : between(DirectLattice::of(grid, HistoLattice::view, frame)) {
-  // A Gaussian of 1.5 points FWHM, sampled at points, has its centre within 2e-3 points of where it should be; of two in
-  // turn each needs more.
-  const double u_fwhm_points = lattice == HistoLattice::view ? 1.5 : 1.9;
+  // Of two resamplings in turn each needs more than the least.
+  const double u_sigma_points = lattice == HistoLattice::view ? least_sampled_sigma : 1.9 / fwhm_per_sigma;
   constexpr double least_rest_points = 0.5, least_z_points = 0.2;
   // Two resamplings that end where the kernel does leave the sum up to 4e-5 off.
   cut = static_cast<double>(kernel.cut_sigma) + (lattice == HistoLattice::image ? 1 : 0);
   const double spacing_mm = between.spacing_mm.x, tan_q = frame.tan_q();
   const double tof = static_cast<double>(kernel.tof_sigma_mm) * frame.cos_q;
   const double axial = static_cast<double>(kernel.axial_fwhm_mm) / fwhm_per_sigma;
-  const double u_sigma_mm = u_fwhm_points * spacing_mm / fwhm_per_sigma;
-  // What an image's lattice sums up to shows in 1e-4 what the covariance of u and z lacks.
-  const double least_u_mm =
-      lattice == HistoLattice::view ? u_sigma_mm : least_resampled_fwhm * spacing_mm / fwhm_per_sigma;
-  in.u_sigma_mm = tan_q == 0 ? u_sigma_mm : std::max(least_u_mm, axial);
+  const double u_sigma_mm = u_sigma_points * spacing_mm;
+  in.u_sigma_mm = tan_q == 0 ? u_sigma_mm : axial;
   double rest = tof * tof + frame.sin_q * axial * (frame.sin_q * axial) - in.u_sigma_mm * in.u_sigma_mm;
   // Along the lattice's rows, which lie along the view, the kernel's variance is (sigma_axial / cos q)^2.
   double z_variance = axial / frame.cos_q * (axial / frame.cos_q) - tan_q * in.u_sigma_mm * (tan_q * in.u_sigma_mm);

@@ -7,9 +7,8 @@
 // resampling has the radial factor across the view and a Gaussian of sigma_axial in u and in z, and what is left is a
 // convolution along the view, where q is the tilt. A point's u says how far its rows lie from the voxels' along z:
 // columns of voxels are first added up across z, with weights that all rows share, and the sums are then resampled
-// along z, with weights that depend on u alone. Where the axial factor is too narrow for the lattice, the Gaussian in u
-// is as narrow as it may be, and tan q (sigma_u^2 - sigma_axial^2) is missing of the covariance of u and z, which is
-// tan q sigma_tof^2 but for the axial factor's part.
+// along z, with weights that depend on u alone. So in tilted views the axial factor must be wide enough for the lattice in
+// u too.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +22,7 @@
 namespace tofstream {
 
 /// Least full width at half maximum, in the image's voxels, of a factor that is resampled: narrower ones fall between
-/// points. On the views' lattices that is the radial one.
+/// points. On the views' lattices that is the radial one, and in tilted views the axial one.
 inline constexpr double least_resampled_fwhm = 1.2;
 
 /// The weights of a resampling by what lies between a point of the view's lattice and a voxel.

@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(most_threads, least_blocks)
   if (j >= lattice.size[1]) return;
   const int first_row = static_cast<int>(blockIdx.z) * rows_a_block;
   const GivenPoints given(shared, reach, count, reach + spare_points);
-  // Of what is made in one round nothing is read any more once all are through.
+  // In a single round all is read before anything is made.
   float* const made = share.step >= count ? shared : shared + given.count * memory_stride;
   given.clear_around(-reach, count + reach);
   given.resample(stages, from + slot * gathered.floats() + gathered.at(j, 0), gathered.rows, voxels, first_row,

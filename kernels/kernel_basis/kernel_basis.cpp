@@ -81,6 +81,8 @@ class KernelRows {
     check_kernel_settings(settings);
     if (anatomy.grid.voxels() > most_sparse_voxels)
       throw std::invalid_argument(fmt::format("{} voxels are too many for a kernel basis", anatomy.grid.voxels()));
+    if (std::ranges::any_of(anatomy.voxels.span(), [](float value) { return !std::isfinite(value); }))
+      throw std::invalid_argument("the anatomical image has a value that is not a finite number");
     deviation_ = anatomical_deviation(anatomy);
     if (!(deviation_ > 0))
       throw std::invalid_argument("the anatomical image is constant: it tells no voxel from another");
