@@ -18,7 +18,7 @@ namespace tofstream {
 
 namespace {
 
-constexpr double least_sampled_sigma = 0.45;  // in points: narrower weights are set by their moments
+constexpr double narrowest_sampled = 0.45;  // in points: narrower weights are set by their moments
 
 /// Weights on points of a Gaussian, of its area and mean, from point `first` on; so narrow a one on three points, with its
 /// variance where that leaves them positive.
@@ -28,7 +28,7 @@ struct PointWeights {
 };
 PointWeights gaussian_on_points(double mean, double sigma, double cut) {
   PointWeights on;
-  if (sigma >= least_sampled_sigma) {
+  if (sigma >= narrowest_sampled) {
     on.first = static_cast<int>(std::ceil(mean - cut * sigma));
     double sum = 0;
     for (int n = on.first; n <= static_cast<int>(std::floor(mean + cut * sigma)); ++n) {
