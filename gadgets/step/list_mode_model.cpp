@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/muted_log.hpp"
 #include "gadgets/step/step-inl.hpp"
 #include "kernels/grid/choose_grid.hpp"
 #include "kernels/project/accumulate.hpp"
@@ -82,6 +83,8 @@ std::string what_would_hold_them(const Grid& grid, const Scanner& scanner) {
 class ListModeModel final : public SystemModel<EventBatch> {
  public:
   explicit ListModeModel(ListModeSettings settings) : settings_(std::move(settings)) {}
+
+  void share_among(int ranks) override { ranks_ = ranks; }
 
   void prepare(const EventSubset& first, const Estimate& estimate, Context& context) override {
     const EventBatch* sample = first.sample();
@@ -167,7 +170,11 @@ class ListModeModel final : public SystemModel<EventBatch> {
       context.report("poses", static_cast<std::int64_t>(conditions_.poses->size()));
       context.report("sensitivities_of_poses", ++placings_);
     }
-    ListModeSensitivity made = settings_.sensitivity(*seen, *projector_, context);
+    const ProjectorRanks projectors(*projector_, ranks_, [&] {
+      const MutedLog said_already;
+      return make_projector(projector_->grid(), context);
+    });
+    ListModeSensitivity made = settings_.sensitivity(*seen, projectors, context);
     if (const std::string line = noisy_ends(made.image); !line.empty()) {
       context.report("noisy_ends", line);
       context.log().info(line);
@@ -181,6 +188,7 @@ class ListModeModel final : public SystemModel<EventBatch> {
   }
 
   ListModeSettings settings_;
+  int ranks_ = 1;
   std::unique_ptr<ListModeProjector> projector_;
   std::shared_ptr<const Scanner> scanner_;
   std::shared_ptr<const Image> sensitivity_;

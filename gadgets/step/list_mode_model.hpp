@@ -8,7 +8,7 @@
 
 #include "gadgets/step/image_quantity.hpp"
 #include "gadgets/step/step.hpp"
-#include "kernels/project/list_mode_projector.hpp"
+#include "kernels/project/projector_ranks.hpp"
 
 namespace tofstream {
 
@@ -42,7 +42,7 @@ struct ListModeSettings {
   /// Makes the projector for a grid and the events' scanner. Reports to the context what it chooses itself.
   std::function<std::unique_ptr<ListModeProjector>(const Grid&, Backend, const Scanner&, Context&)> projector;
   /// Makes or loads its sensitivity.
-  std::function<ListModeSensitivity(const Scanner&, ListModeProjector&, Context&)> sensitivity;
+  std::function<ListModeSensitivity(const Scanner&, const ProjectorRanks&, Context&)> sensitivity;
 };
 
 std::unique_ptr<SystemModel<EventBatch>> list_mode_model(ListModeSettings settings);

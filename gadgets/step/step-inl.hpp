@@ -26,6 +26,7 @@ Projected Step<Data>::operator()(const Subset<Data>& subset, const Estimate& est
         "the additive terms belong to another estimate than the one that is projected: let their estimator read the "
         "same subsets and estimates as the projector, and give terms for each");
   if (!ranks_) {
+    model_->share_among(settings_.division.ranks);
     model_->prepare(subset, estimate, context);
     ranks_.emplace(settings_.division, settings_.planned_from, *model_, context);
   }

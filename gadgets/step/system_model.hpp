@@ -42,7 +42,10 @@ class SystemModel {
  public:
   virtual ~SystemModel() = default;
 
-  /// Called once, before all others. Makes the projector and the sensitivity for the scanner that `first.sample()`
+  /// Called before prepare(): so many ranks share the data, each with another_projector(), and may share what the model
+  /// computes itself.
+  virtual void share_among(int ranks) { (void)ranks; }
+  /// Called once, before all others but share_among(). Makes the projector and the sensitivity for the scanner that `first.sample()`
   /// names, on the grid of `estimate`, or the one that it wishes for. Reports to the context what it chooses. Throws
   /// std::runtime_error for data of an unknown scanner.
   virtual void prepare(const Subset<Data>& first, const Estimate& estimate, Context& context) = 0;
