@@ -16,14 +16,16 @@ struct RankParams {
 /// p mod ranks, and sums of parts are added up in the order of the parts.
 struct Division {
   int ranks = 1, parts = 1;
+  bool are_processes = false;  // all but the first, of rank_group()
 };
 
 /// With deterministic sums the image does not depend on `ranks` as long as `parts` stays the same, which is why there
 /// are so many parts for any number of ranks from two to this.
 inline constexpr int usual_deterministic_parts = 8;
 
-/// For a backend; ranks of a CPU share its cores. Looks for GPUs only where there is to be more than one rank. Throws
-/// std::invalid_argument where there are fewer GPUs than ranks, or fewer parts than ranks.
+/// For a backend; ranks of a CPU share its cores. Where the run has other processes, they are the ranks. Looks for GPUs
+/// only where there is to be more than one rank. Throws std::invalid_argument where there are fewer GPUs than ranks,
+/// fewer parts than ranks, or another number of processes.
 Division division_of(const RankParams& params, BackendChoice backend, bool deterministic);
 
 /// Images that the first rank holds for the sums of parts, beside its projector's own: at most.

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/base/muted_log.hpp"
+#include "gadgets/io/wire/packed_data.hpp"
 #include "gadgets/step/step-inl.hpp"
 #include "kernels/grid/choose_grid.hpp"
 #include "kernels/project/accumulate.hpp"
@@ -123,10 +124,10 @@ class ListModeModel final : public SystemModel<EventBatch> {
   }
 
   EventView view(const EventBatch& batch, Buffer<float>& /*room*/) const override {
-    EventView events = batch.view();
-    if (!settings_.tof) events.tof_mm = nullptr;
-    return events;
+    return list_mode_view(batch, settings_.tof);
   }
+
+  void pack_geometry(wire::PackWriter& to) const override { wire::pack(to, *scanner_); }
 
   SubsetSensitivity sensitivity(const EventSubset& subset) override { return {sensitivity_, subset.time_fraction}; }
 
@@ -200,6 +201,12 @@ class ListModeModel final : public SystemModel<EventBatch> {
 };
 
 }  // namespace
+
+EventView list_mode_view(const EventBatch& batch, bool uses_tof) {
+  EventView events = batch.view();
+  if (!uses_tof) events.tof_mm = nullptr;
+  return events;
+}
 
 std::size_t cpu_projector_bytes(std::size_t image, bool deterministic, std::size_t copies) {
   constexpr std::int64_t events_a_call = 1 << 20;  // or more: batches, and the pairs of a sensitivity

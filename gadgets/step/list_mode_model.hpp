@@ -24,6 +24,9 @@ struct ProjectorInputs {
             Port<&ProjectorInputs::additive>{.name = "additive", .is_feedback = true, .is_optional = true});
 };
 
+/// Events as a projector takes them that looks at their ToF, or does not.
+EventView list_mode_view(const EventBatch& batch, bool uses_tof);
+
 /// What a CpuProjector (kernels/project) holds for images of so many bytes: an image for each slot of events but the
 /// first, and `copies` of the image in a layout of the projector's own.
 std::size_t cpu_projector_bytes(std::size_t image, bool deterministic, std::size_t copies);
