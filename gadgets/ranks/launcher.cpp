@@ -51,7 +51,8 @@ RankPlace place_by_hand(const std::string& text) {
   const auto slash = text.find('/');
   const auto rank = number_in(text.substr(0, slash));
   const auto ranks = slash == std::string::npos ? std::nullopt : number_in(text.substr(slash + 1));
-  if (!rank || !ranks) throw WrongPlace(fmt::format("--rank {}: write --rank 1/3 for rank 1 of 0, 1 and 2", text), true);
+  if (!rank || !ranks)
+    throw WrongPlace(fmt::format("--rank {}: write --rank 1/3 for rank 1 of 0, 1 and 2", text), true);
   return checked(*rank, *ranks, "--rank " + text);
 }
 
@@ -70,9 +71,9 @@ std::optional<RankPlace> place_of(const Launcher& launcher, const Environment& e
                                  "leaves it unread)",
                                  launcher.by, launcher.rank, rank, launcher.ranks, ranks),
                      is_first());
-  return checked(*number_in(rank), *number_in(ranks),
-                 fmt::format("{} and {} contradict each other (--join none leaves them unread)", launcher.rank,
-                             launcher.ranks));
+  return checked(
+      *number_in(rank), *number_in(ranks),
+      fmt::format("{} and {} contradict each other (--join none leaves them unread)", launcher.rank, launcher.ranks));
 }
 
 /// The end of "HOST:PORT" or "PORT" as ZeroMQ has it.
@@ -108,9 +109,10 @@ std::string endpoint_of_slurm(const RankPlace& place, const Environment& environ
   if (value_of(environment, "SLURM_STEP_NUM_NODES") == "1") return endpoint_on_this_host("slurm " + job + "." + step);
   const std::string host = first_host(value_of(environment, "SLURM_STEP_NODELIST"));
   if (host.empty())
-    throw WrongPlace("SLURM_STEP_NODELIST does not name the hosts of this step: write --join HOST:PORT, with a host "
-                     "that rank 0 runs on",
-                     place.rank == 0);
+    throw WrongPlace(
+        "SLURM_STEP_NODELIST does not name the hosts of this step: write --join HOST:PORT, with a host "
+        "that rank 0 runs on",
+        place.rank == 0);
   // Steps of one job differ, and so do most jobs of one host.
   constexpr int first_port = 20'000, ports = 10'000;
   const int port = first_port + (number_in(job).value_or(0) * 7 + number_in(step).value_or(0)) % ports;
@@ -154,18 +156,17 @@ std::optional<JoinedPlace> joined_place(const JoinOptions& options, const Enviro
   if (!options.rank.empty()) {
     const RankPlace place = place_by_hand(options.rank);
     if (options.join.empty())
-      throw WrongPlace(fmt::format("--rank {} needs --join HOST:PORT, where the ranks meet", options.rank),
-                       place.rank == 0);
+      throw WrongPlace(fmt::format("--rank {} needs --join HOST:PORT, where the ranks meet", options.rank), true);
     return JoinedPlace{place, endpoint_of(options.join, place.rank == 0), "--rank"};
   }
   for (const Launcher& launcher : launchers) {
     const auto place = place_of(launcher, environment);
     if (!place) continue;
     if (place->ranks == 1) return {};
-    return JoinedPlace{*place,
-                       options.join.empty() ? endpoint_of(launcher, *place, environment)
-                                            : endpoint_of(options.join, place->rank == 0),
-                       launcher.by};
+    return JoinedPlace{
+        *place,
+        options.join.empty() ? endpoint_of(launcher, *place, environment) : endpoint_of(options.join, place->rank == 0),
+        launcher.by};
   }
   if (!options.join.empty())
     throw WrongPlace("--join needs --rank i/n, since no launcher (mpirun, srun) says which rank this is", true);

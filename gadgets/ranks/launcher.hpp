@@ -14,8 +14,9 @@ namespace tofstream {
 
 /// What a user says of it.
 struct JoinOptions {
-  std::string join;  // HOST:PORT, PORT of this host, "none": whatever started this process, it is alone; empty: see below
-  std::string rank;  // "1/3"; empty: the launcher says it
+  std::string
+      join;  // HOST:PORT, PORT of this host, "none": whatever started this process, it is alone; empty: see below
+  std::string rank;     // "1/3"; empty: the launcher says it
   KeyParams keys = {};  // of all ranks: each takes what its end needs
 };
 

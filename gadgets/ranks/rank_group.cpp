@@ -151,6 +151,7 @@ class RankGroup::State {
       changed_.wait_for(lock, std::chrono::milliseconds(100));
     std::string wrong = wrong_;
     if (wrong.empty() && !all_are_there()) wrong = missing();
+    has_begun_ = wrong.empty();
     lock.unlock();
     if (wrong.empty()) {
       for (int rank = 1; rank < ranks(); ++rank) {
@@ -170,7 +171,8 @@ class RankGroup::State {
     for (int rank = 1; rank < ranks(); ++rank)
       if (!other(rank).identity) absent.push_back(rank);
     return fmt::format(
-        "rank{} {} of {} did not come to {} on {} within {:g} s: are they started, and does a firewall let them through?",
+        "rank{} {} of {} did not come to {} on {} within {:g} s: are they started, and does a firewall let them "
+        "through?",
         absent.size() > 1 ? "s" : "", fmt::join(absent, ", "), ranks(), settings_.endpoint, settings_.own.host,
         std::chrono::duration<double>(settings_.patience).count());
   }
@@ -198,7 +200,9 @@ class RankGroup::State {
     {
       const std::lock_guard lock(mutex_);
       const std::string wrong = what_is_wrong(identity);
-      if (wrong.empty()) {
+      if (has_begun_) {  // all are there: it is told so, and the run goes on
+        socket_.send(peer, RankMessageKind::refuse, 0, packed_text(wrong));
+      } else if (wrong.empty()) {
         Other& o = other(identity.place.rank);
         o.peer = peer;
         o.identity = std::move(identity);
@@ -214,8 +218,8 @@ class RankGroup::State {
     const RankIdentity& own = settings_.own;
     const std::string who = fmt::format("rank {}, on {}", it.place.rank, it.host);
     if (it.program != own.program)
-      return fmt::format("{}, is {}, and the first, on {}, is {}: start the same program and plug-ins on all hosts", who,
-                         it.program, own.host, own.program);
+      return fmt::format("{}, is {}, and the first, on {}, is {}: start the same program and plug-ins on all hosts",
+                         who, it.program, own.host, own.program);
     if (it.place.ranks != own.place.ranks)
       return fmt::format("{}, was started as one of {} ranks, and the first as one of {}", who, it.place.ranks,
                          own.place.ranks);
@@ -226,9 +230,10 @@ class RankGroup::State {
                          other(it.place.rank).identity->host, it.host);
     if (!it.problem.empty()) return fmt::format("{}: {}", who, it.problem);
     if (it.pipeline != own.pipeline)
-      return fmt::format("{}, was started with another pipeline or other parameters than the first, on {}: write the "
-                         "same command for all",
-                         who, own.host);
+      return fmt::format(
+          "{}, was started with another pipeline or other parameters than the first, on {}: write the "
+          "same command for all",
+          who, own.host);
     return "";
   }
 
@@ -242,8 +247,8 @@ class RankGroup::State {
       const std::lock_guard lock(mutex_);
       const auto from = std::ranges::find(others_, peer, &Other::peer);
       if (from == others_.end()) return;
-      from->problem = fmt::format("nothing was heard of it for {} s: it was killed, halted or cut off",
-                                  rank_silence.count());
+      from->problem =
+          fmt::format("nothing was heard of it for {} s: it was killed, halted or cut off", rank_silence.count());
       if (waiting_ == 0) lost = words(*from);
     }
     changed_.notify_all();
@@ -267,8 +272,8 @@ class RankGroup::State {
   std::string why_lost_;
   std::function<void(const std::string&)> tell_;
   std::uint32_t sessions_ = 0;
-  bool is_over_ = false;
-  int waiting_ = 0;  // gadgets that wait for an answer, and find out themselves
+  bool has_begun_ = false, is_over_ = false;
+  int waiting_ = 0;    // gadgets that wait for an answer, and find out themselves
   RankSocket socket_;  // the last: its thread uses the others
 };
 

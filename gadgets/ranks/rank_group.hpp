@@ -65,8 +65,8 @@ class RankGroup {
     std::function<void(std::string_view)> warn = {};
     std::function<bool()> is_interrupted = {};
   };
-  /// Waits for all others. Throws std::runtime_error in one line where the place to meet cannot be had, some do not come,
-  /// or are no ranks of this run, which they are told.
+  /// Waits for all others. Throws std::runtime_error in one line where the place to meet cannot be had, some do not
+  /// come, or are no ranks of this run, which they are told.
   explicit RankGroup(Settings settings);
   /// Tells all that the run is over, unless end() did, with exit code 1.
   ~RankGroup();

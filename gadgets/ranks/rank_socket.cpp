@@ -123,8 +123,9 @@ class RankSocket::Thread {
   bool binds() const { return settings_.end == SocketEnd::binds; }
 
   void bind() try { socket_.bind(settings_.endpoint); } catch (const zmq::error_t& error) {
-    throw std::runtime_error(fmt::format("ranks cannot meet at {}: {}; name another port, or end the program that has it",
-                                         settings_.endpoint, error.what()));
+    throw std::runtime_error(
+        fmt::format("ranks cannot meet at {}: {}; name another port, or end the program that has it",
+                    settings_.endpoint, error.what()));
   }
 
   void run(const std::stop_token& stop) {
@@ -212,7 +213,8 @@ class RankSocket::Thread {
       settings_.came(peer, std::move(message));
     } catch (const std::exception& error) {
       assemblies_.erase(peer);
-      if (settings_.warn) settings_.warn(fmt::format("a message at {} is left out: {}", settings_.endpoint, error.what()));
+      if (settings_.warn)
+        settings_.warn(fmt::format("a message at {} is left out: {}", settings_.endpoint, error.what()));
     }
   }
 

@@ -1,6 +1,6 @@
 // Messages between the processes of one reconstruction over ZeroMQ: the first rank binds, the others connect. A thread
-// of the socket sends and receives; long messages go in pieces, from where they lie. Each end says twice a second that it
-// is there, so that whoever vanishes, is halted or cut off is missed by the others within seconds.
+// of the socket sends and receives; long messages go in pieces, from where they lie. Each end says twice a second that
+// it is there, so that whoever vanishes, is halted or cut off is missed by the others within seconds.
 #pragma once
 
 #include <chrono>
@@ -23,16 +23,16 @@ enum class RankMessageKind : std::uint16_t {
   welcome = 2,  // the first: all are there
   refuse = 3,   // the first: this run does not begin; text
   alive = 4,
-  open = 5,    // the first: a gadget's projector
-  table = 6,   // the first: detectors or a set of views, under a number
-  batch = 7,   // the first: data, under a number
-  terms = 8,   // the first: additive terms of a batch
-  forget = 9,  // the first: numbers of batches that come no more
-  pass = 10,   // the first: an estimate, and what is to be projected against it
-  sums = 11,   // a rank: back projections and tallies, the answer to a pass
-  ready = 12,  // a rank: the answer to `open`
-  failed = 13, // a rank: what it threw; text
-  end = 14,    // the first: the run is over, with an exit code
+  open = 5,     // the first: a gadget's projector
+  table = 6,    // the first: detectors or a set of views, under a number
+  batch = 7,    // the first: data, under a number
+  terms = 8,    // the first: additive terms of a batch
+  forget = 9,   // the first: numbers of batches that come no more
+  pass = 10,    // the first: an estimate, and what is to be projected against it
+  sums = 11,    // a rank: back projections and tallies, the answer to a pass
+  ready = 12,   // a rank: the answer to `open`
+  failed = 13,  // a rank: what it threw; text
+  end = 14,     // the first: the run is over, with an exit code
 };
 
 struct RankMessage {

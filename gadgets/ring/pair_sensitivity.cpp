@@ -39,8 +39,8 @@ SensitivitySettings sample_settings(const PairSensitivitySettings& p) {
   return settings;
 }
 
-Sensitivity compute_or_load(const PairSensitivitySettings& p, const Scanner& scanner,
-                            const ProjectorRanks& projectors, const Image* mu, Context& context) {
+Sensitivity compute_or_load(const PairSensitivitySettings& p, const Scanner& scanner, const ProjectorRanks& projectors,
+                            const Image* mu, Context& context) {
   const SensitivitySettings settings = sample_settings(p);
   const auto compute = [&] {
     context.log().info("computing the sensitivity image");

@@ -20,18 +20,20 @@ int ranks_of(const RankGroup& group, const RankParams& params, Backend backend) 
                                             params.ranks, group.ranks()));
   for (int rank = 0; backend == Backend::cuda && rank < group.ranks(); ++rank)
     if (const RankIdentity& identity = group.identity(rank); group.number_on_host(rank) >= identity.gpus)
-      throw std::invalid_argument(fmt::format("rank {} needs GPU {} of {}, which has {}: start fewer ranks there, or "
-                                              "write --backend cpu",
-                                              rank, group.number_on_host(rank), identity.host, identity.gpus));
+      throw std::invalid_argument(
+          fmt::format("rank {} needs GPU {} of {}, which has {}: start fewer ranks there, or "
+                      "write --backend cpu",
+                      rank, group.number_on_host(rank), identity.host, identity.gpus));
   return group.ranks();
 }
 
 int ranks_of(const RankParams& params, Backend backend) {
   const int gpus = params.ranks != 1 && backend == Backend::cuda ? cuda_devices() : 0;
   if (gpus > 0 && params.ranks > gpus)
-    throw std::invalid_argument(fmt::format("ranks: {} needs as many GPUs, and this host has {}: write ranks: {}, or 0 "
-                                            "for all there are",
-                                            params.ranks, gpus, gpus));
+    throw std::invalid_argument(
+        fmt::format("ranks: {} needs as many GPUs, and this host has {}: write ranks: {}, or 0 "
+                    "for all there are",
+                    params.ranks, gpus, gpus));
   return params.ranks > 0 ? params.ranks : std::max(gpus, 1);
 }
 
@@ -44,12 +46,12 @@ Division division_of(const RankParams& params, BackendChoice backend, bool deter
                     .are_processes = group != nullptr};
   division.parts = params.parts;
   if (division.parts == 0)
-    division.parts = deterministic && division.ranks > 1 ? std::max(usual_deterministic_parts, division.ranks)
-                                                         : division.ranks;
+    division.parts =
+        deterministic && division.ranks > 1 ? std::max(usual_deterministic_parts, division.ranks) : division.ranks;
   if (division.parts < division.ranks)
-    throw std::invalid_argument(fmt::format("rank_parts: {} leaves nothing for {} of {} ranks: write rank_parts: {} or more",
-                                            division.parts, division.ranks - division.parts, division.ranks,
-                                            division.ranks));
+    throw std::invalid_argument(
+        fmt::format("rank_parts: {} leaves nothing for {} of {} ranks: write rank_parts: {} or more", division.parts,
+                    division.ranks - division.parts, division.ranks, division.ranks));
   return division;
 }
 

@@ -32,11 +32,14 @@ Division division_of(const RankParams& params, BackendChoice backend, bool deter
 int images_of_parts(const RankParams& params, bool deterministic);
 
 inline constexpr auto* ranks_words =
-    "Projectors that share each subset, a GPU each: the parts of an image's back projection are added up. 0: as many as "
+    "Projectors that share each subset, a GPU each: the parts of an image's back projection are added up. 0: as many "
+    "as "
     "the host has GPUs. On a CPU they share its cores, which gains nothing";
 inline constexpr auto* rank_parts_words =
-    "Parts of a subset whose back projections are added up in order. With `deterministic`, images of any number of ranks "
-    "are the same bit for bit where this is the same. 0: as many as ranks or, with `deterministic` and 2 to 8 of them, 8";
+    "Parts of a subset whose back projections are added up in order. With `deterministic`, images of any number of "
+    "ranks "
+    "are the same bit for bit where this is the same. 0: as many as ranks or, with `deterministic` and 2 to 8 of them, "
+    "8";
 
 }  // namespace tofstream
 // SPDX-License-Identifier: Apache-2.0

@@ -174,8 +174,9 @@ class ServiceOf final : public RankService {
     const Known& known = batch(entry.batch);
     if (entry.has_terms && !known.additive.terms) wire::PackReader::refuse("a pass without its terms");
     const Range whole = whole_of(*known.data);
-    const auto result = shares_[share].em_step(known.data, whole, entry.has_terms ? &known.additive : nullptr, image,
-                                               sums_[share]->voxels.data(), [] {}, context_);
+    const auto result = shares_[share].em_step(
+        known.data, whole, entry.has_terms ? &known.additive : nullptr, image, sums_[share]->voxels.data(), [] {},
+        context_);
     SubsetTally tally{.all = result.tally, .of_new = {}};
     if (entry.is_new) tally.of_new = result.tally;
     return tally;

@@ -1,7 +1,8 @@
-// The projectors that share a reconstruction's subsets, one on each GPU of the host, or one in each of several processes
-// (remote_rank.hpp). The first is the gadget's own, on its thread; each of the others of its process has a thread, a device, a copy of the estimate, and its parts of the batches, which it
-// keeps for later iterations. All see the same estimate, and their back projections are added up on the first device in
-// the order of the parts, so that whoever takes the sum knows nothing of ranks.
+// The projectors that share a reconstruction's subsets, one on each GPU of the host, or one in each of several
+// processes (remote_rank.hpp). The first is the gadget's own, on its thread; each of the others of its process has a
+// thread, a device, a copy of the estimate, and its parts of the batches, which it keeps for later iterations. All see
+// the same estimate, and their back projections are added up on the first device in the order of the parts, so that
+// whoever takes the sum knows nothing of ranks.
 //
 // An image goes from one device to all others, and the sum back, by slabs: each of the others takes a slab of the
 // estimate from the first, and the rest from those that have it; each rank adds up a slab of all back projections and
@@ -252,9 +253,8 @@ void Ranks<Data>::add_processes(Context& context) {
                                                                           .parts = division_.parts,
                                                                           .planned_from = planned_from_},
                                                               context.name(), pack_geometry));
-    for (auto& process : processes_) naming(*process, group.identity(process->number).host, [&] {
-        process->wait_until_ready();
-      });
+    for (auto& process : processes_)
+      naming(*process, group.identity(process->number).host, [&] { process->wait_until_ready(); });
   } else {
     throw std::invalid_argument("these data cannot be sent to other processes: start one (--join none)");
   }
@@ -384,9 +384,8 @@ std::vector<Range> Ranks<Data>::ranges_of(int part, const Subset<Data>& subset) 
 
 template <class Data>
 template <class TakeTurn>
-SubsetTally Ranks<Data>::project_part(Share<Data>& share, int part, const SubsetPass<Data>& pass,
-                                      const Image& estimate, Image& back, Context& context,
-                                      const TakeTurn& take_turn) {
+SubsetTally Ranks<Data>::project_part(Share<Data>& share, int part, const SubsetPass<Data>& pass, const Image& estimate,
+                                      Image& back, Context& context, const TakeTurn& take_turn) {
   const Subset<Data>& subset = pass.subset;
   const std::vector<Range> ranges = ranges_of(part, subset);
   const auto is_mine = [&](std::size_t i) { return division_.parts == 1 || ranges[i].size > 0; };

@@ -89,7 +89,7 @@ struct RemoteRank {
 };
 
 template <class Data>
-  requires Sendable<Data>
+requires Sendable<Data>
 class RemoteRank<Data> {
  public:
   /// A part's ranges of the batches of a subset, those without data left out.
@@ -138,8 +138,8 @@ class RemoteRank<Data> {
   void forget(const Subset<Data>& subset) {
     std::vector<std::uint64_t> gone;
     std::erase_if(known_, [&](const auto& known) {
-      const bool is_of_it = std::ranges::any_of(
-          subset.batches, [&](const auto& batch) { return batch.get() == known.first.first; });
+      const bool is_of_it =
+          std::ranges::any_of(subset.batches, [&](const auto& batch) { return batch.get() == known.first.first; });
       if (is_of_it) gone.push_back(known.second.number);
       return is_of_it;
     });

@@ -54,13 +54,12 @@ class DataViews {
 template <class Data>
 class SystemModel : public DataViews<Data> {
  public:
-
   /// Called before prepare(): so many ranks share the data, each with another_projector(), and may share what the model
   /// computes itself.
   virtual void share_among(int ranks) { (void)ranks; }
-  /// Called once, before all others but share_among(). Makes the projector and the sensitivity for the scanner that `first.sample()`
-  /// names, on the grid of `estimate`, or the one that it wishes for. Reports to the context what it chooses. Throws
-  /// std::runtime_error for data of an unknown scanner.
+  /// Called once, before all others but share_among(). Makes the projector and the sensitivity for the scanner that
+  /// `first.sample()` names, on the grid of `estimate`, or the one that it wishes for. Reports to the context what it
+  /// chooses. Throws std::runtime_error for data of an unknown scanner.
   virtual void prepare(const Subset<Data>& first, const Estimate& estimate, Context& context) = 0;
 
   /// Called for each subset before it is projected: makes the sensitivity anew where the subset says that it changed.

@@ -64,9 +64,7 @@ class RankWorkers {
   RankWorkers& operator=(const RankWorkers&) = delete;
 
   int size() const { return static_cast<int>(others_.size()) + 1; }
-  Worker& operator[](int rank) {
-    return rank == 0 ? *first_ : *others_[static_cast<std::size_t>(rank) - 1]->worker;
-  }
+  Worker& operator[](int rank) { return rank == 0 ? *first_ : *others_[static_cast<std::size_t>(rank) - 1]->worker; }
 
   /// work(rank, its worker) for the first `ranks` of them side by side; ends when all have ended, and then throws what
   /// the first that failed threw.

@@ -1,9 +1,5 @@
 // One run of several processes, as a user starts them: by hand, by mpirun, by srun's environment; and what becomes of all
 // of them where one fails.
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-
 #include <chrono>
 #include <csignal>
 #include <memory>
@@ -12,8 +8,11 @@
 #include <thread>
 #include <vector>
 
+#include <arpa/inet.h>
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include "gadgets/io/checkpoint.hpp"
 #include "tests/command/command.hpp"
@@ -38,7 +37,8 @@ const std::filesystem::path& ranks_recording() {
 std::string reconstruction(const std::filesystem::path& out, const std::string& more = "") {
   return "run listmode_osem --quiet --backend cpu --set image.size=[20,20,10] --set image.voxel_mm=[12,12,12] "
          "--set subsets.reference_s=1 --set subsets.subsets=3 --set subsets.iterations=2 --set projected.sensitivity."
-         "cache=false --set projected.sensitivity.exact_pairs=0 --set projected.sensitivity.sampled_pairs=20000 --input " +
+         "cache=false --set projected.sensitivity.exact_pairs=0 --set projected.sensitivity.sampled_pairs=20000 "
+         "--input " +
          ranks_recording().string() + " --out " + out.string() + " " + more;
 }
 
@@ -58,9 +58,9 @@ int free_port() {
 class RankProcess {
  public:
   RankProcess(const std::string& environment, const std::string& arguments) {
-    const std::string line = fmt::format("exec env -u OMPI_COMM_WORLD_SIZE -u PMI_SIZE -u SLURM_STEP_NUM_TASKS {} {} {} >{} 2>{}",
-                                         environment, program().string(), arguments, (folder_ / "out").string(),
-                                         (folder_ / "err").string());
+    const std::string line =
+        fmt::format("exec env -u OMPI_COMM_WORLD_SIZE -u PMI_SIZE -u SLURM_STEP_NUM_TASKS {} {} {} >{} 2>{}",
+                    environment, program().string(), arguments, (folder_ / "out").string(), (folder_ / "err").string());
     process_ = ::fork();
     if (process_ == 0) {
       ::execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
@@ -103,9 +103,10 @@ Processes started(int ranks, const std::string& arguments, const std::string& of
   const int port = free_port();
   Processes all;
   for (int rank = 0; rank < ranks; ++rank)
-    all.push_back(std::make_unique<RankProcess>(
-        rank == ranks - 1 && !fault.empty() ? "TOFSTREAM_RANK_FAULT='" + fault + "'" : "", fmt::format("{} --join 127.0.0.1:{} --rank {}/{} {}", arguments, port, rank, ranks,
-                        rank > 0 ? of_others : "")));
+    all.push_back(
+        std::make_unique<RankProcess>(rank == ranks - 1 && !fault.empty() ? "TOFSTREAM_RANK_FAULT='" + fault + "'" : "",
+                                      fmt::format("{} --join 127.0.0.1:{} --rank {}/{} {}", arguments, port, rank,
+                                                  ranks, rank > 0 ? of_others : "")));
   return all;
 }
 
@@ -234,17 +235,18 @@ TEST_CASE("tasks of a step of Slurm's are the ranks of a run") {
 TEST_CASE("ranks with keys come together, and one without the key does not") {
   const TemporaryFolder folder;
   REQUIRE(run_command("keys new job -o " + folder.path().string()).code == 0);
-  const std::string keys = fmt::format("--key {0}/job.secret.yaml --server-key {0}/job.public.yaml --allowed-keys "
-                                       "{0}/job.public.yaml",
-                                       folder.path().string());
+  const std::string keys = fmt::format(
+      "--key {0}/job.secret.yaml --server-key {0}/job.public.yaml --allowed-keys "
+      "{0}/job.public.yaml",
+      folder.path().string());
   auto processes = started(2, reconstruction(folder / "out", deterministic) + " " + keys);
   check_all_done(processes);
   CHECK(difference(folder / "out", by_threads())["max_abs"] == 0);
   const int port = free_port();
   RankProcess first("", fmt::format("{} {} --join 127.0.0.1:{} --rank 0/2 --join-timeout 2",
                                     reconstruction(folder / "none"), keys, port));
-  RankProcess other("", fmt::format("{} --join 127.0.0.1:{} --rank 1/2 --join-timeout 2",
-                                    reconstruction(folder / "none"), port));
+  RankProcess other(
+      "", fmt::format("{} --join 127.0.0.1:{} --rank 1/2 --join-timeout 2", reconstruction(folder / "none"), port));
   CHECK(first.wait() == 2);
   CHECK(other.wait() == 2);
   CHECK(first.err().find("rank 1 of 2 did not come") != std::string::npos);
@@ -266,8 +268,8 @@ TEST_CASE("what cannot be one run begins none: the first rank says why in a line
   CHECK(refused(started(3, run + " --ranks 2")).find("contradicts the 3 processes") != std::string::npos);
   const int port = free_port();
   const auto joins = [&](const std::string& rank) {
-    return std::make_unique<RankProcess>("", fmt::format("{} --join 127.0.0.1:{} --rank {} --join-timeout 2", run, port,
-                                                         rank));
+    return std::make_unique<RankProcess>(
+        "", fmt::format("{} --join 127.0.0.1:{} --rank {} --join-timeout 2", run, port, rank));
   };
   Processes twice;
   twice.push_back(joins("0/3"));
@@ -336,6 +338,35 @@ TEST_CASE("a process that is killed or halted ends the run everywhere within ten
           std::string::npos);
     CHECK_FALSE(std::filesystem::exists(out / "image.nii.gz"));
   }
+}
+
+TEST_CASE("a rank that is killed while the first waits for data ends the run, which says so in run.json") {
+  const TemporaryFolder folder;
+  const auto out = folder / "out";
+  auto processes = started(2, fmt::format("run live_osem --quiet --backend cpu --out {} --set feed.endpoint=tcp://"
+                                          "127.0.0.1:{}",
+                                          out.string(), free_port()));
+  bool is_waiting = false;
+  for (int i = 0; i < 500 && !is_waiting; ++i) {
+    is_waiting = run_command("control " + out.string() + " --json").code == 0;
+    std::this_thread::sleep_for(20ms);
+  }
+  REQUIRE(is_waiting);
+  const Ended ended = disturbed(processes, 1, SIGKILL);
+  CHECK(ended.codes == std::vector{1, 128 + SIGKILL});
+  CHECK(ended.longest_s < 10);
+  CHECK(processes.front()->err().find("rank 1, on ") != std::string::npos);
+  CHECK(text_of(out / "run.json").find("nothing was heard of it") != std::string::npos);
+}
+
+TEST_CASE("a rank that is there and gives no sum is said to hang, and ends the run within twenty seconds") {
+  const TemporaryFolder folder;
+  auto processes = started(2, reconstruction(folder / "out"), "", "{delay_at: 2, delay_ms: 60000}");
+  for (const int code : codes(processes)) CHECK(code == 1);
+  const std::string said = processes.front()->err();
+  CHECK(said.find("'projected'") != std::string::npos);
+  CHECK(said.find("rank 1, on ") != std::string::npos);
+  CHECK(said.find("it hangs") != std::string::npos);
 }
 
 TEST_CASE("a run of three processes that was killed goes on with two, and ends with the image of one") {

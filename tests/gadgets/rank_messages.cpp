@@ -113,7 +113,8 @@ std::string place_error(const JoinOptions& options, const std::map<std::string, 
   return "";
 }
 
-std::optional<JoinedPlace> place(const JoinOptions& options, const std::map<std::string, std::string>& environment = {}) {
+std::optional<JoinedPlace> place(const JoinOptions& options,
+                                 const std::map<std::string, std::string>& environment = {}) {
   return joined_place(options, [&](const char* name) {
     const auto found = environment.find(name);
     return found == environment.end() ? nullptr : found->second.c_str();
@@ -199,13 +200,13 @@ template <class Data>
 Summed iterated(const std::string& use, const std::string& params, const std::shared_ptr<const Data>& batch,
                 const Grid& grid, const std::shared_ptr<const AdditiveTerms<Data>>& terms = nullptr) {
   RegisteredGadgetTest<Projected> projector(use, params);
-  const auto estimate =
-      std::make_shared<const Estimate>(Estimate{{.iteration = 0}, std::make_shared<const Image>(Image::filled(grid, 1))});
+  const auto estimate = std::make_shared<const Estimate>(
+      Estimate{{.iteration = 0}, std::make_shared<const Image>(Image::filled(grid, 1))});
   std::shared_ptr<const Additive<Data>> additive;
   if (terms) additive = std::make_shared<const Additive<Data>>(Additive<Data>{estimate->image, terms, {}});
   for (const int iteration : {1, 2})
-    projector.send(std::make_shared<const Subset<Data>>(
-                       Subset<Data>{.step = {.iteration = iteration, .iterations = 2, .subsets = 1}, .batches = {batch}}),
+    projector.send(std::make_shared<const Subset<Data>>(Subset<Data>{
+                       .step = {.iteration = iteration, .iterations = 2, .subsets = 1}, .batches = {batch}}),
                    estimate, additive);
   const Projected& last = *projector.out.all().back();
   return {last.back_projection->voxels.to_vector(), last.tally};
@@ -217,7 +218,8 @@ void check_two_ranks(const std::string& use, const std::string& params, const st
   const Summed one = iterated(use, "{rank_parts: 8, " + params + "}", batch, grid, terms);
   const PrivateTemporaryFolder folder;
   const std::string endpoint = "ipc://" + (folder.path() / "ranks").string();
-  RankOnThread other(endpoint, {{1, 2}, "elsewhere", 0, "program", "pipeline", ""}, pipeline_of(use, "{" + params + "}"));
+  RankOnThread other(endpoint, {{1, 2}, "elsewhere", 0, "program", "pipeline", ""},
+                     pipeline_of(use, "{" + params + "}"));
   RankGroup group({.own = {{0, 2}, "here", 0, "program", "pipeline", ""}, .endpoint = endpoint});
   const RankGroupInUse used(group);
   const Summed two = iterated(use, "{rank_parts: 8, " + params + "}", batch, grid, terms);
@@ -228,10 +230,10 @@ void check_two_ranks(const std::string& use, const std::string& params, const st
   group.end(0);
 }
 
-template <class Data>
-struct Sevenths final : AdditiveTerms<Data> {
-  void write(const Data& batch, float* to) const override {
-    for (std::int64_t i = 0; i < batch.count; ++i) to[i] = 0.25f * static_cast<float>(1 + (batch.count + i) % 7);
+/// Terms by the event, wherever it lies in a batch.
+struct Sevenths final : AdditiveTerms<EventBatch> {
+  void write(const EventBatch& batch, float* to) const override {
+    for (std::int64_t i = 0; i < batch.count; ++i) to[i] = 0.25f * static_cast<float>(1 + batch.detector1[i] % 7);
   }
 };
 
@@ -259,9 +261,12 @@ TEST_CASE("a process finds its place by options, Open MPI, PMI and Slurm, and wh
   CHECK(place({.join = "gpu1:5000"}, open_mpi)->endpoint == "tcp://gpu1:5000");
   CHECK_FALSE(place({}, {{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "1"}}));
   CHECK(place({}, {{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"MPI_LOCALNRANKS", "2"}})->place.rank == 1);
-  std::map<std::string, std::string> slurm = {
-      {"SLURM_PROCID", "5"},    {"SLURM_STEP_NUM_TASKS", "8"},           {"SLURM_JOB_ID", "100"},
-      {"SLURM_STEP_ID", "2"},   {"SLURM_STEP_NODELIST", "gpu[07-08,11]"}, {"SLURM_STEP_NUM_NODES", "3"}};
+  std::map<std::string, std::string> slurm = {{"SLURM_PROCID", "5"},
+                                              {"SLURM_STEP_NUM_TASKS", "8"},
+                                              {"SLURM_JOB_ID", "100"},
+                                              {"SLURM_STEP_ID", "2"},
+                                              {"SLURM_STEP_NODELIST", "gpu[07-08,11]"},
+                                              {"SLURM_STEP_NUM_NODES", "3"}};
   CHECK(place({}, slurm)->endpoint == "tcp://gpu07:20702");
   CHECK(place({}, slurm)->place.rank == 5);
   slurm["SLURM_PROCID"] = "0";
@@ -336,9 +341,10 @@ TEST_CASE("pieces of a message are put together in their order, and others are r
   CHECK(message.session == 7);
   CHECK(message.body->size() == 6);
   frame.offset = 0;
-  for (const auto& wrong : {+[](detail::RankFrame& f) { f.magic[0] = 'x'; }, +[](detail::RankFrame& f) { ++f.version; },
-                            +[](detail::RankFrame& f) { f.kind = 99; }, +[](detail::RankFrame& f) { f.offset = 1; },
-                            +[](detail::RankFrame& f) { f.total = 2; }, +[](detail::RankFrame& f) { f.total = 1000; }}) {
+  for (const auto& wrong :
+       {+[](detail::RankFrame& f) { f.magic[0] = 'x'; }, +[](detail::RankFrame& f) { ++f.version; },
+        +[](detail::RankFrame& f) { f.kind = 99; }, +[](detail::RankFrame& f) { f.offset = 1; },
+        +[](detail::RankFrame& f) { f.total = 2; }, +[](detail::RankFrame& f) { f.total = 1000; }}) {
     detail::RankAssembly assembly;
     detail::RankFrame head = frame;
     wrong(head);
@@ -353,11 +359,12 @@ TEST_CASE("pieces of a message are put together in their order, and others are r
 }
 
 TEST_CASE("two ranks that talk over a socket give the bits of one: events and views, with terms and without") {
-  const std::string events = "deterministic: true, sensitivity: {cache: false, sampled_pairs: 1000, exact_pairs: 0}, "
-                             "backend: cpu";
+  const std::string events =
+      "deterministic: true, sensitivity: {cache: false, sampled_pairs: 1000, exact_pairs: 0}, "
+      "backend: cpu";
   check_two_ranks<EventBatch>("joseph_projector", events, some_events(20'000), ranks_grid);
   check_two_ranks<EventBatch>("tor_projector", events, some_events(5'000), ranks_grid,
-                              std::make_shared<const Sevenths<EventBatch>>());
+                              std::make_shared<const Sevenths>());
   const Grid grid = Grid::centred(8, 8, 4, {8, 8, 8});
   check_two_ranks<ViewBatch>("rotation_projector", "backend: cpu", some_views(), grid);
 }

@@ -30,17 +30,18 @@ std::string program_in_words() {
   return words;
 }
 
-void run_first(const RankOptions& options, const JoinedPlace& joined, const std::function<Pipeline(bool is_first)>& load,
+void run_first(const RankOptions& options, const JoinedPlace& joined,
+               const std::function<Pipeline(bool is_first)>& load,
                const std::function<void(Pipeline, RankGroup*)>& run) {
   Pipeline pipeline = load(true);
   std::unique_ptr<RankGroup> group;
   from_input([&] {
-    group = std::make_unique<RankGroup>(RankGroup::Settings{
-        .own = identity_of(joined.place, program_in_words(), flow_text(pipeline.resolved)),
-        .endpoint = joined.endpoint,
-        .keys = keys_of(options.join.keys, true),
-        .patience = std::chrono::milliseconds(static_cast<std::int64_t>(1000 * options.timeout_s)),
-        .warn = [](std::string_view text) { program_log().warn("{}", text); }});
+    group = std::make_unique<RankGroup>(
+        RankGroup::Settings{.own = identity_of(joined.place, program_in_words(), flow_text(pipeline.resolved)),
+                            .endpoint = joined.endpoint,
+                            .keys = keys_of(options.join.keys, true),
+                            .patience = std::chrono::milliseconds(static_cast<std::int64_t>(1000 * options.timeout_s)),
+                            .warn = [](std::string_view text) { program_log().warn("{}", text); }});
     return 0;
   });
   const RankGroupInUse used(*group);
@@ -53,7 +54,8 @@ void run_first(const RankOptions& options, const JoinedPlace& joined, const std:
 }
 
 // What is wrong with it, the first rank says.
-int run_other(const RankOptions& options, const JoinedPlace& joined, const std::function<Pipeline(bool is_first)>& load) {
+int run_other(const RankOptions& options, const JoinedPlace& joined,
+              const std::function<Pipeline(bool is_first)>& load) {
   Pipeline pipeline;
   RankIdentity own = identity_of(joined.place, program_in_words(), "");
   try {
@@ -75,7 +77,8 @@ void add_rank_options(Command& command, RankOptions& options) {
   command.add_option("--join", options.join.join,
                      "One run of several processes, on one host or several: where they meet, HOST:PORT of the first. "
                      "mpirun and srun mostly say it themselves; none: this process is alone, whatever they say");
-  command.add_option("--rank", options.join.rank, "Which of them this is, such as 1/3 (0, the first, writes the results)");
+  command.add_option("--rank", options.join.rank,
+                     "Which of them this is, such as 1/3 (0, the first, writes the results)");
   command.add_option("--join-timeout", options.timeout_s, "How long they wait for each other, in s (default: 30)")
       .shows_default("30");
   add_key_options(command, options.join.keys, true, true);

@@ -17,8 +17,9 @@ struct RankOptions {
 /// --join, --rank, --join-timeout and the keys.
 void add_rank_options(Command& command, RankOptions& options);
 
-/// Runs the pipeline that `load` gives, which of another than the first prints nothing: alone, as the first of several processes once they are all there, or as another,
-/// which never calls `run` and ends with the first one's exit code. Throws InputError and ExitWith.
+/// Runs the pipeline that `load` gives (and of which it prints warnings for the first alone): alone, as the first of
+/// several processes once they are all there, or as another, which never calls `run` and ends with the first one's exit
+/// code. Throws InputError and ExitWith.
 void run_on_ranks(const RankOptions& options, const std::function<Pipeline(bool is_first)>& load,
                   const std::function<void(Pipeline, RankGroup*)>& run);
 

@@ -42,7 +42,7 @@ class LinesOfRank {
     voxels_ = sum_.to_vector();
   }
 
-  std::int64_t count() const { return count_; }              // of the last lines
+  std::int64_t count() const { return count_; }                 // of the last lines
   const std::vector<float>& voxels() const { return voxels_; }  // their sum, on the host
 
  private:
@@ -70,9 +70,8 @@ Sensitivity sensitivity_of_lines(const RecordedLines& lines, const ProjectorRank
   for (std::int64_t first = 0; begin_of(first) < lines.size(); first += ranks.size()) {
     int taken = 1;
     while (taken < ranks.size() && begin_of(first + taken) < lines.size()) ++taken;
-    ranks.side_by_side(taken, [&](int rank, LinesOfRank& r) {
-      r.project(lines, begin_of(first + rank), begin_of(first + rank + 1));
-    });
+    ranks.side_by_side(
+        taken, [&](int rank, LinesOfRank& r) { r.project(lines, begin_of(first + rank), begin_of(first + rank + 1)); });
     for (int rank = 0; rank < taken; ++rank) {
       const LinesOfRank& r = ranks[rank];
       // In double on the host, so that many batches add up as few do.

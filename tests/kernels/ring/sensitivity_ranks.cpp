@@ -127,8 +127,9 @@ TEST_CASE("ranks share a sensitivity's batches evenly, and an error of one ends 
   compute_sensitivity(*ring, {first, 3, [&] { return std::make_unique<Watched>(other_calls); }}, settings);
   CHECK(first_calls > 3);
   CHECK(std::abs(other_calls - 2 * first_calls) <= 2);
-  CHECK_THROWS_WITH(compute_sensitivity(*ring, {first, 3, [&] { return (other_calls = 0, std::make_unique<Watched>(other_calls, 1)); }},
-                                        settings),
-                    "the GPU has fallen off the bus");
+  CHECK_THROWS_WITH(
+      compute_sensitivity(
+          *ring, {first, 3, [&] { return (other_calls = 0, std::make_unique<Watched>(other_calls, 1)); }}, settings),
+      "the GPU has fallen off the bus");
 }
 // SPDX-License-Identifier: Apache-2.0
