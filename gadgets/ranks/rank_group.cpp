@@ -130,7 +130,7 @@ class RankGroup::State {
   };
 
   struct Waiting {
-    explicit Waiting(int& number) : number(number) { ++number; }
+    explicit Waiting(int& waiting) : number(waiting) { ++number; }
     ~Waiting() { --number; }
     Waiting(const Waiting&) = delete;
     Waiting& operator=(const Waiting&) = delete;
