@@ -40,9 +40,9 @@ struct BlobProjector {
     if (p.tof) warn_of_tof_cut(p.tof_cut_sigma, context);
     return make_blob_reference(grid, {p.tof_cut_sigma, p.cuda_path, p.deterministic});
   }
-  static ListModeSensitivity sensitivity(const Params& p, const Scanner& scanner, ListModeProjector& projector,
+  static ListModeSensitivity sensitivity(const Params& p, const Scanner& scanner, const ProjectorRanks& projectors,
                                          Context& context) {
-    return pair_sensitivity<BlobProjector>("blob", p, scanner, projector, context);
+    return pair_sensitivity<BlobProjector>("blob", p, scanner, projectors, context);
   }
   static std::size_t bytes_held(const Params& p, std::size_t image) { return pair_projector_bytes(p, image, 2); }
   static std::int64_t planned_from(const Params& p) { return tofstream::planned_from(p.cuda_path, 5'000); }

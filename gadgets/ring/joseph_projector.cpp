@@ -46,9 +46,9 @@ struct JosephProjector {
     if (p.tof) warn_of_tof_cut(p.tof_cut_sigma, context);
     return make_joseph_reference(grid, settings(p));
   }
-  static ListModeSensitivity sensitivity(const Params& p, const Scanner& scanner, ListModeProjector& projector,
+  static ListModeSensitivity sensitivity(const Params& p, const Scanner& scanner, const ProjectorRanks& projectors,
                                          Context& context) {
-    return pair_sensitivity<JosephProjector>("joseph", p, scanner, projector, context);
+    return pair_sensitivity<JosephProjector>("joseph", p, scanner, projectors, context);
   }
   static std::size_t bytes_held(const Params& p, std::size_t image) { return pair_projector_bytes(p, image, 0); }
   static std::int64_t planned_from(const Params&) { return tofstream::planned_from(CudaPath::automatic, 20'000); }

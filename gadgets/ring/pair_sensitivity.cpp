@@ -39,13 +39,13 @@ SensitivitySettings sample_settings(const PairSensitivitySettings& p) {
   return settings;
 }
 
-Sensitivity compute_or_load(const PairSensitivitySettings& p, const Scanner& scanner, ListModeProjector& projector,
+Sensitivity compute_or_load(const PairSensitivitySettings& p, const Scanner& scanner, const ProjectorRanks& projectors,
                             const Image* mu, Context& context) {
   const SensitivitySettings settings = sample_settings(p);
   const auto compute = [&] {
     context.log().info("computing the sensitivity image");
     std::optional<Turn> turn(context.take_turn());
-    return compute_sensitivity(scanner, projector, settings, mu, nullptr, [&](double done) {
+    return compute_sensitivity(scanner, projectors, settings, mu, nullptr, [&](double done) {
       if (context.cancelled()) throw std::runtime_error("the run is being ended: the sensitivity is not computed");
       context.progress(done, 1, "of the sensitivity");
       turn.reset();  // others may project between two batches of pairs
@@ -53,7 +53,7 @@ Sensitivity compute_or_load(const PairSensitivitySettings& p, const Scanner& sca
     });
   };
   if (!p.sampling.cache) return compute();
-  const std::string key = sensitivity_key(scanner, projector.grid(), p.key, settings, mu);
+  const std::string key = sensitivity_key(scanner, projectors.first.grid(), p.key, settings, mu);
   return SensitivityCache(sensitivity_folder()).get(key, compute, [&](const std::string& line) {
     context.log().warning(line);
   });
@@ -78,7 +78,7 @@ void report_sample(const Sensitivity& sampled, double error, Context& context) {
 }  // namespace
 
 ListModeSensitivity pair_sensitivity(const PairSensitivitySettings& p, const Scanner& scanner,
-                                     ListModeProjector& projector, Context& context) {
+                                     const ProjectorRanks& projectors, Context& context) {
   ListModeSensitivity result{.holds = {.attenuation = {.gadget = context.name()}}};
   if (!p.mu_map.empty() && scanner.lines && scanner.lines->has_attenuation())
     throw std::runtime_error(
@@ -91,7 +91,7 @@ ListModeSensitivity pair_sensitivity(const PairSensitivitySettings& p, const Sca
     result.holds.attenuation.mu_map = p.mu_map.string();
     result.holds.attenuation.checksum = checksum_of_mu_map(*mu);
   }
-  Sensitivity made = compute_or_load(p, scanner, projector, mu ? &*mu : nullptr, context);
+  Sensitivity made = compute_or_load(p, scanner, projectors, mu ? &*mu : nullptr, context);
   context.report("sensitivity_exact", made.exact);
   context.report("sensitivity_pairs", made.pairs);
   context.report("sensitivity_relative_error", made.relative_error);

@@ -35,16 +35,16 @@ std::size_t pair_projector_bytes(const Params& p, std::size_t image, std::size_t
 /// For `sensitivity` of a Type of TOFSTREAM_PROJECTOR. Throws as compute_sensitivity does, and if a mu map cannot be
 /// read.
 ListModeSensitivity pair_sensitivity(const PairSensitivitySettings& settings, const Scanner& scanner,
-                                     ListModeProjector& projector, Context& context);
+                                     const ProjectorRanks& projectors, Context& context);
 
 /// The same from a projector's Params, which have `backend`, `sensitivity` and `mu_map`. All of them are in the key,
 /// except those declared not_in_key.
 template <class Type>
 ListModeSensitivity pair_sensitivity(const char* name, const typename Type::Params& p, const Scanner& scanner,
-                                     ListModeProjector& projector, Context& context) {
+                                     const ProjectorRanks& projectors, Context& context) {
   static const std::vector<ParamInfo> infos = detail::infos_from<typename Type::Params>(Type::params);
   const std::string key = name + (" " + flow_text(write_key_params(infos, &p)));
-  return pair_sensitivity({p.backend, p.sensitivity, p.mu_map, key}, scanner, projector, context);
+  return pair_sensitivity({p.backend, p.sensitivity, p.mu_map, key}, scanner, projectors, context);
 }
 
 }  // namespace tofstream

@@ -77,9 +77,9 @@ struct TorProjector {
     if (p.tof) warn_of_tof_cut(p.tof_cut_sigma, context);
     return make_tor_reference(grid, settings(p, choose(p, scanner, grid, context), grid));
   }
-  static ListModeSensitivity sensitivity(const Params& p, const Scanner& scanner, ListModeProjector& projector,
+  static ListModeSensitivity sensitivity(const Params& p, const Scanner& scanner, const ProjectorRanks& projectors,
                                          Context& context) {
-    return pair_sensitivity<TorProjector>("tor", p, scanner, projector, context);
+    return pair_sensitivity<TorProjector>("tor", p, scanner, projectors, context);
   }
   static std::size_t bytes_held(const Params& p, std::size_t image) { return pair_projector_bytes(p, image, 2); }
   static std::int64_t planned_from(const Params& p) { return tofstream::planned_from(p.cuda_path, 5'000); }

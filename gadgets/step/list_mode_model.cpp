@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "core/base/muted_log.hpp"
+#include "gadgets/io/wire/packed_data.hpp"
 #include "gadgets/step/step-inl.hpp"
 #include "kernels/grid/choose_grid.hpp"
 #include "kernels/project/accumulate.hpp"
@@ -83,6 +85,8 @@ class ListModeModel final : public SystemModel<EventBatch> {
  public:
   explicit ListModeModel(ListModeSettings settings) : settings_(std::move(settings)) {}
 
+  void share_among(int ranks) override { ranks_ = ranks; }
+
   void prepare(const EventSubset& first, const Estimate& estimate, Context& context) override {
     const EventBatch* sample = first.sample();
     scanner_ = sample ? sample->scanner : nullptr;
@@ -120,10 +124,10 @@ class ListModeModel final : public SystemModel<EventBatch> {
   }
 
   EventView view(const EventBatch& batch, Buffer<float>& /*room*/) const override {
-    EventView events = batch.view();
-    if (!settings_.tof) events.tof_mm = nullptr;
-    return events;
+    return list_mode_view(batch, settings_.tof);
   }
+
+  void pack_geometry(wire::PackWriter& to) const override { wire::pack(to, *scanner_); }
 
   SubsetSensitivity sensitivity(const EventSubset& subset) override { return {sensitivity_, subset.time_fraction}; }
 
@@ -167,7 +171,11 @@ class ListModeModel final : public SystemModel<EventBatch> {
       context.report("poses", static_cast<std::int64_t>(conditions_.poses->size()));
       context.report("sensitivities_of_poses", ++placings_);
     }
-    ListModeSensitivity made = settings_.sensitivity(*seen, *projector_, context);
+    const ProjectorRanks projectors(*projector_, ranks_, [&] {
+      const MutedLog said_already;
+      return make_projector(projector_->grid(), context);
+    });
+    ListModeSensitivity made = settings_.sensitivity(*seen, projectors, context);
     if (const std::string line = noisy_ends(made.image); !line.empty()) {
       context.report("noisy_ends", line);
       context.log().info(line);
@@ -181,6 +189,7 @@ class ListModeModel final : public SystemModel<EventBatch> {
   }
 
   ListModeSettings settings_;
+  int ranks_ = 1;
   std::unique_ptr<ListModeProjector> projector_;
   std::shared_ptr<const Scanner> scanner_;
   std::shared_ptr<const Image> sensitivity_;
@@ -192,6 +201,12 @@ class ListModeModel final : public SystemModel<EventBatch> {
 };
 
 }  // namespace
+
+EventView list_mode_view(const EventBatch& batch, bool uses_tof) {
+  EventView events = batch.view();
+  if (!uses_tof) events.tof_mm = nullptr;
+  return events;
+}
 
 std::size_t cpu_projector_bytes(std::size_t image, bool deterministic, std::size_t copies) {
   constexpr std::int64_t events_a_call = 1 << 20;  // or more: batches, and the pairs of a sensitivity

@@ -8,7 +8,7 @@
 
 #include "gadgets/step/image_quantity.hpp"
 #include "gadgets/step/step.hpp"
-#include "kernels/project/list_mode_projector.hpp"
+#include "kernels/project/projector_ranks.hpp"
 
 namespace tofstream {
 
@@ -23,6 +23,9 @@ struct ProjectorInputs {
       ports(port<&ProjectorInputs::events>("events"), port<&ProjectorInputs::image>("image", feedback),
             Port<&ProjectorInputs::additive>{.name = "additive", .is_feedback = true, .is_optional = true});
 };
+
+/// Events as a projector takes them that looks at their ToF, or does not.
+EventView list_mode_view(const EventBatch& batch, bool uses_tof);
 
 /// What a CpuProjector (kernels/project) holds for images of so many bytes: an image for each slot of events but the
 /// first, and `copies` of the image in a layout of the projector's own.
@@ -42,7 +45,7 @@ struct ListModeSettings {
   /// Makes the projector for a grid and the events' scanner. Reports to the context what it chooses itself.
   std::function<std::unique_ptr<ListModeProjector>(const Grid&, Backend, const Scanner&, Context&)> projector;
   /// Makes or loads its sensitivity.
-  std::function<ListModeSensitivity(const Scanner&, ListModeProjector&, Context&)> sensitivity;
+  std::function<ListModeSensitivity(const Scanner&, const ProjectorRanks&, Context&)> sensitivity;
 };
 
 std::unique_ptr<SystemModel<EventBatch>> list_mode_model(ListModeSettings settings);

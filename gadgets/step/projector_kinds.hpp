@@ -13,19 +13,20 @@ namespace tofstream {
 
 /// Of a projector (see ProjectorGadget) list mode asks for
 ///   Params::tof and Params::deterministic, where it has them;
-///   static ListModeSensitivity sensitivity(const Params&, const Scanner&, ListModeProjector&, Context&);
+///   static ListModeSensitivity sensitivity(const Params&, const Scanner&, const ProjectorRanks&, Context&);
 struct ListModeData {
   struct More {
     /// Of the Type's Params.
-    ListModeSensitivity (*sensitivity)(const void* params, const Scanner& scanner, ListModeProjector& projector,
+    ListModeSensitivity (*sensitivity)(const void* params, const Scanner& scanner, const ProjectorRanks& projectors,
                                        Context& context) = nullptr;
     /// Whether these Params use the events' ToF.
     bool (*uses_tof)(const void* params) = nullptr;
   };
   template <class Type>
   static More more() {
-    return {[](const void* params, const Scanner& scanner, ListModeProjector& projector, Context& context) {
-              return Type::sensitivity(*static_cast<const typename Type::Params*>(params), scanner, projector, context);
+    return {[](const void* params, const Scanner& scanner, const ProjectorRanks& projectors, Context& context) {
+              return Type::sensitivity(*static_cast<const typename Type::Params*>(params), scanner, projectors,
+                                       context);
             },
             [](const void* params) { return uses_tof<Type>(*static_cast<const typename Type::Params*>(params)); }};
   }
@@ -51,8 +52,8 @@ struct ListModeData {
     settings.projector = [p](const Grid& grid, Backend backend, const Scanner& scanner, Context& context) {
       return Type::make(p, grid, backend, scanner, context);
     };
-    settings.sensitivity = [p](const Scanner& scanner, ListModeProjector& projector, Context& context) {
-      return Type::sensitivity(p, scanner, projector, context);
+    settings.sensitivity = [p](const Scanner& scanner, const ProjectorRanks& projectors, Context& context) {
+      return Type::sensitivity(p, scanner, projectors, context);
     };
     return list_mode_model(std::move(settings));
   }

@@ -1,7 +1,8 @@
-// The projectors that share a reconstruction's subsets, one on each GPU of the host. The first is the gadget's own, on
-// its thread; each of the others has a thread, a device, a copy of the estimate, and its parts of the batches, which it
-// keeps for later iterations. All see the same estimate, and their back projections are added up on the first device in
-// the order of the parts, so that whoever takes the sum knows nothing of ranks.
+// The projectors that share a reconstruction's subsets, one on each GPU of the host, or one in each of several
+// processes (remote_rank.hpp). The first is the gadget's own, on its thread; each of the others of its process has a
+// thread, a device, a copy of the estimate, and its parts of the batches, which it keeps for later iterations. All see
+// the same estimate, and their back projections are added up on the first device in the order of the parts, so that
+// whoever takes the sum knows nothing of ranks.
 //
 // An image goes from one device to all others, and the sum back, by slabs: each of the others takes a slab of the
 // estimate from the first, and the rest from those that have it; each rank adds up a slab of all back projections and
@@ -24,24 +25,14 @@
 
 #include "core/base/muted_log.hpp"
 #include "gadgets/step/division.hpp"
+#include "gadgets/step/remote_rank.hpp"
 #include "gadgets/step/share.hpp"
+#include "gadgets/step/subset_tally.hpp"
 #include "kernels/em/image_sum.hpp"
 #include "kernels/memory/device_thread.hpp"
 #include "kernels/memory/devices.hpp"
 
 namespace tofstream {
-
-/// What was seen of a subset.
-struct SubsetTally {
-  EmTally all, of_new;            // of_new: of data that were in no update before
-  std::int64_t without_plan = 0;  // new batches that should have a plan
-  SubsetTally& operator+=(const SubsetTally& other) {
-    all += other.all;
-    of_new += other.of_new;
-    without_plan += other.without_plan;
-    return *this;
-  }
-};
 
 /// A subset and an estimate meet.
 template <class Data>
@@ -49,6 +40,8 @@ struct SubsetPass {
   const Subset<Data>& subset;
   const Image& estimate;
   const Additive<Data>* additive;  // null where nothing gives terms
+  // The estimate's image on the host, for other processes; null where there are none.
+  std::shared_ptr<const Image> for_processes = nullptr;
 };
 
 /// What a rank has done so far.
@@ -98,8 +91,15 @@ class Ranks {
   std::int64_t largest_slab() const { return model_.projector().grid().voxels() / division_.ranks + 1; }
   /// The part that is a rank's share number `share`.
   int part_of(int rank, std::size_t share) const { return rank + division_.ranks * static_cast<int>(share); }
+  std::size_t shares_of_rank(int rank) const {
+    return static_cast<std::size_t>((division_.parts - rank + division_.ranks - 1) / division_.ranks);
+  }
   std::deque<Share<Data>> shares_of(int rank, Projector<ViewOf<Data>>& projector) const;
   void add_other(int rank, Context& context);
+  void add_processes(Context& context);
+  void begin_processes(const SubsetPass<Data>& pass);
+  void wait_for_processes();
+  void add_up_processes(Image& back);
   void take_slab(Other& other, const Image& estimate);
   void take_other_slabs(Other& other);
   void project_there(Other& other, const SubsetPass<Data>& pass, Context& context);
@@ -110,6 +110,14 @@ class Ranks {
   SubsetTally project_here(const SubsetPass<Data>& pass, Image& back, Context& context);
   template <class Work, class Own>
   void with_others(const Work& work, const Own& own);
+  /// What `work` throws, with the rank's name.
+  template <class Rank, class Work>
+  static void naming(const Rank& rank, const std::string& where, const Work& work) try {
+    work();
+  } catch (const std::exception& error) {
+    throw std::runtime_error(
+        fmt::format("rank {}{}: {}", rank.number, where.empty() ? "" : ", on " + where, error.what()));
+  }
   void wait_for_others();
   void add_up(Image& back);
   const Image& sum_of(int part, const Image& back) const;
@@ -123,6 +131,8 @@ class Ranks {
   std::vector<Image> own_sums_;  // of all of them but the first
   Buffer<float> own_added_;      // as the others'
   std::vector<std::unique_ptr<Other>> others_;
+  std::vector<std::unique_ptr<RemoteRank<Data>>> processes_;
+  PassClock clock_;
   double waiting_s_ = 0, adding_s_ = 0, waiting_for_turn_s_ = 0;
 };
 
@@ -138,6 +148,10 @@ Ranks<Data>::Ranks(const Division& division, std::int64_t planned_from, SystemMo
   const Grid& grid = model.projector().grid();
   while (own_sums_.size() + 1 < own_.size()) own_sums_.push_back(Image::zeros(grid, memory_));
   if (division.ranks == 1) return;
+  if (division.are_processes) {
+    add_processes(context);
+    return;
+  }
   if (is_on_devices()) {
     share_device_memory(division.ranks);
     own_added_ = Buffer<float>(memory_, largest_slab());
@@ -194,9 +208,15 @@ SubsetTally Ranks<Data>::project(const SubsetPass<Data>& pass, Image& back, Cont
     with_others([&](Other& other) { take_slab(other, pass.estimate); }, [] {});
   }
   SubsetTally tally;
+  begin_processes(pass);
   with_others([&](Other& other) { project_there(other, pass, context); },
-              [&] { tally = project_here(pass, back, context); });
+              [&] {
+                tally = project_here(pass, back, context);
+                clock_.end();
+              });
+  wait_for_processes();
   for (const auto& other : others_) tally += other->tally;
+  for (const auto& process : processes_) tally += process->tally();
   add_up(back);
   return tally;
 }
@@ -209,10 +229,82 @@ void Ranks<Data>::with_others(const Work& work, const Own& own) {
   try {
     own();
   } catch (...) {
+    clock_.end();
     for (auto& other : others_) other->working.wait();
+    for (auto& process : processes_) process->working.wait();
     throw;
   }
   wait_for_others();
+}
+
+template <class Data>
+void Ranks<Data>::add_processes(Context& context) {
+  if constexpr (Sendable<Data>) {
+    RankGroup& group = *rank_group();
+    if (is_on_devices()) own_added_ = Buffer<float>(memory_, model_.projector().grid().voxels());
+    const std::uint32_t session = group.new_session();
+    const auto pack_geometry = [&](wire::PackWriter& to) { model_.pack_geometry(to); };
+    for (int rank = 1; rank < division_.ranks; ++rank)
+      processes_.push_back(std::make_unique<RemoteRank<Data>>(group, session,
+                                                              RankOpening{.grid = model_.projector().grid(),
+                                                                          .backend = model_.projector().backend(),
+                                                                          .ranks = division_.ranks,
+                                                                          .rank = rank,
+                                                                          .parts = division_.parts,
+                                                                          .planned_from = planned_from_},
+                                                              context.name(), pack_geometry));
+    for (auto& process : processes_)
+      naming(*process, group.identity(process->number).host, [&] { process->wait_until_ready(); });
+  } else {
+    throw std::invalid_argument("these data cannot be sent to other processes: start one (--join none)");
+  }
+}
+
+// Each process is sent what it lacks, and answers, on a thread of its own.
+template <class Data>
+void Ranks<Data>::begin_processes(const SubsetPass<Data>& pass) {
+  if constexpr (Sendable<Data>) {
+    clock_.begin();
+    for (auto& process : processes_)
+      process->working = process->thread.begin([this, &pass, &process] {
+        std::vector<std::vector<typename RemoteRank<Data>::Piece>> parts(shares_of_rank(process->number));
+        for (std::size_t share = 0; share < parts.size(); ++share) {
+          const std::vector<Range> ranges = ranges_of(part_of(process->number, share), pass.subset);
+          for (std::size_t i = 0; i < ranges.size(); ++i)
+            if (ranges[i].size > 0)
+              parts[share].push_back({pass.subset.batches[i], ranges[i], i >= pass.subset.first_new()});
+        }
+        process->project(parts, pass.for_processes, pass.additive, memory_, clock_);
+        if (pass.subset.step.iteration == pass.subset.step.iterations) process->forget(pass.subset);
+      });
+  }
+}
+
+template <class Data>
+void Ranks<Data>::wait_for_processes() {
+  const auto began = std::chrono::steady_clock::now();
+  for (auto& process : processes_) process->working.wait();
+  waiting_s_ += detail::seconds_since(began);
+  for (auto& process : processes_) naming(*process, process->device, [&] { process->working.get(); });
+}
+
+template <class Data>
+void Ranks<Data>::add_up_processes(Image& back) {
+  if constexpr (Sendable<Data>) {
+    const std::int64_t voxels = back.voxels.size();
+    for (int part = 1; part < division_.parts; ++part) {
+      const auto rank = static_cast<std::size_t>(part % division_.ranks),
+                 share = static_cast<std::size_t>(part / division_.ranks);
+      const float* plus = rank == 0 ? own_sums_[share - 1].voxels.data() : processes_[rank - 1]->sum(share).data();
+      if (rank > 0 && is_on_devices()) {
+        detail::copy(own_added_.data(), memory_, plus, Memory::host, sizeof(float) * static_cast<std::size_t>(voxels),
+                     nullptr);
+        plus = own_added_.data();
+      }
+      add_values(back.voxels.data(), plus, voxels, memory_);
+    }
+    if (is_on_devices()) synchronize(nullptr);
+  }
 }
 
 template <class Data>
@@ -292,9 +384,8 @@ std::vector<Range> Ranks<Data>::ranges_of(int part, const Subset<Data>& subset) 
 
 template <class Data>
 template <class TakeTurn>
-SubsetTally Ranks<Data>::project_part(Share<Data>& share, int part, const SubsetPass<Data>& pass,
-                                      const Image& estimate, Image& back, Context& context,
-                                      const TakeTurn& take_turn) {
+SubsetTally Ranks<Data>::project_part(Share<Data>& share, int part, const SubsetPass<Data>& pass, const Image& estimate,
+                                      Image& back, Context& context, const TakeTurn& take_turn) {
   const Subset<Data>& subset = pass.subset;
   const std::vector<Range> ranges = ranges_of(part, subset);
   const auto is_mine = [&](std::size_t i) { return division_.parts == 1 || ranges[i].size > 0; };
@@ -331,21 +422,16 @@ void Ranks<Data>::wait_for_others() {
   const auto began = std::chrono::steady_clock::now();
   for (auto& other : others_) other->working.wait();
   waiting_s_ += detail::seconds_since(began);
-  for (auto& other : others_) {
-    try {
-      other->working.get();
-    } catch (const std::exception& error) {
-      throw std::runtime_error(fmt::format("rank {}{}: {}", other->number,
-                                           other->device.empty() ? "" : ", on " + other->device, error.what()));
-    }
-  }
+  for (auto& other : others_) naming(*other, other->device, [&] { other->working.get(); });
 }
 
 template <class Data>
 void Ranks<Data>::add_up(Image& back) {
   if (division_.parts == 1) return;
   const auto began = std::chrono::steady_clock::now();
-  if (division_.ranks == 1 || !is_on_devices()) {
+  if (!processes_.empty()) {
+    add_up_processes(back);
+  } else if (division_.ranks == 1 || !is_on_devices()) {
     for (int part = 1; part < division_.parts; ++part) add_difference(back, 1, sum_of(part, back));
   } else {
     synchronize(nullptr);  // the first rank's own sums are there
@@ -395,6 +481,7 @@ std::vector<RankFigures> Ranks<Data>::figures() const {
   };
   std::vector<RankFigures> all{{is_on_devices() ? cuda_device_name() : "", sum_of(own_)}};
   for (const auto& other : others_) all.push_back({other->device, sum_of(other->shares)});
+  for (const auto& process : processes_) all.push_back({process->device, process->figures()});
   return all;
 }
 

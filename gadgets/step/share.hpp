@@ -48,11 +48,11 @@ struct ShareFigures {
 template <class Data>
 class Share {
  public:
-  /// `projector` and `model` outlive the share. `rank`: batches in device memory lie on the device of rank 0. `ranks`:
+  /// `projector` and `views` outlive the share. `rank`: batches in device memory lie on the device of rank 0. `ranks`:
   /// all that share the data, so that a rank's may find room on its GPU where all of them have none.
-  Share(Projector<ViewOf<Data>>& projector, const SystemModel<Data>& model, int rank, int ranks)
+  Share(Projector<ViewOf<Data>>& projector, const DataViews<Data>& views, int rank, int ranks)
       : projector_(projector),
-        model_(model),
+        views_(views),
         memory_(memory_of(projector.backend())),
         track_(rank == 0 ? "GPU" : "GPU " + std::to_string(rank)),
         has_batches_(rank == 0),
@@ -101,7 +101,7 @@ class Share {
   }
 
   Projector<ViewOf<Data>>& projector_;
-  const SystemModel<Data>& model_;
+  const DataViews<Data>& views_;
   Memory memory_;
   std::string track_;  // of the run's trace
   bool has_batches_, is_alone_;
@@ -132,7 +132,7 @@ typename Share<Data>::Result Share<Data>::em_step(const std::shared_ptr<const Da
 template <class Data>
 ViewOf<Data> Share<Data>::view_of(const Data& batch, Prepared& prepared, const Additive<Data>* additive) {
   const Data& data = prepared.is_copy ? prepared.copy : batch;
-  ViewOf<Data> view = model_.view(data, room_);
+  ViewOf<Data> view = views_.view(data, room_);
   if (additive && additive->terms) {
     if (prepared.terms != additive->terms) {
       const auto began = std::chrono::steady_clock::now();
@@ -169,7 +169,7 @@ typename Share<Data>::Prepared& Share<Data>::prepare(const std::shared_ptr<const
   if (is_alone_ && !on_host(memory_) && on_host(batch->memory())) return unkept_ = std::move(prepared);
   const auto began = std::chrono::steady_clock::now();
   const ViewOf<Data> view =
-      prepared.is_copy ? model_.view(prepared.copy, room_) : range_in(model_.view(*batch, room_), range);
+      prepared.is_copy ? views_.view(prepared.copy, room_) : range_in(views_.view(*batch, room_), range);
   prepared.plan = projector_.plan(view);
   if (!on_host(memory_)) context.span(track_, "plan", began, std::chrono::steady_clock::now());
   figures_.planning_s += detail::seconds_since(began);

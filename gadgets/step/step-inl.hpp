@@ -26,13 +26,17 @@ Projected Step<Data>::operator()(const Subset<Data>& subset, const Estimate& est
         "the additive terms belong to another estimate than the one that is projected: let their estimator read the "
         "same subsets and estimates as the projector, and give terms for each");
   if (!ranks_) {
+    model_->share_among(settings_.division.are_processes ? 1 : settings_.division.ranks);
     model_->prepare(subset, estimate, context);
     ranks_.emplace(settings_.division, settings_.planned_from, *model_, context);
   }
   model_->renew(subset, context);
   Image back = Image::zeros(model_->projector().grid(), memory_of(settings_.backend));
   SubsetTally tally;
-  if (!subset.batches.empty()) tally = ranks_->project({subset, *estimate.image, additive}, back, context);
+  if (!subset.batches.empty())
+    tally = ranks_->project(
+        {subset, *estimate.image, additive, settings_.division.are_processes ? on_host(estimate) : nullptr}, back,
+        context);
   without_plan_ += tally.without_plan;
   note_new(tally.of_new, subset.step, estimate, context);
   std::optional<NamedCorrection> by_terms;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/gadget.hpp"
+#include "gadgets/io/wire/packed.hpp"
 #include "gadgets/payloads.hpp"
 #include "kernels/project/projector.hpp"
 
@@ -36,15 +37,29 @@ struct Missed {
   bool is_expected = false;  // the image holds all that the scanner sees, so it is not the user's mistake
 };
 
+/// Owned data as the projector takes them.
+template <class Data>
+class DataViews {
+ public:
+  virtual ~DataViews() = default;
+  /// Queued on the default stream. `room` keeps what is made for it, as long as the view is used; it may be that of an
+  /// earlier view that is no longer.
+  virtual ViewOf<Data> view(const Data& data, Buffer<float>& room) const {
+    (void)room;
+    return data.view();
+  }
+};
+
 /// `Data`: see Subset.
 template <class Data>
-class SystemModel {
+class SystemModel : public DataViews<Data> {
  public:
-  virtual ~SystemModel() = default;
-
-  /// Called once, before all others. Makes the projector and the sensitivity for the scanner that `first.sample()`
-  /// names, on the grid of `estimate`, or the one that it wishes for. Reports to the context what it chooses. Throws
-  /// std::runtime_error for data of an unknown scanner.
+  /// Called before prepare(): so many ranks share the data, each with another_projector(), and may share what the model
+  /// computes itself.
+  virtual void share_among(int ranks) { (void)ranks; }
+  /// Called once, before all others but share_among(). Makes the projector and the sensitivity for the scanner that
+  /// `first.sample()` names, on the grid of `estimate`, or the one that it wishes for. Reports to the context what it
+  /// chooses. Throws std::runtime_error for data of an unknown scanner.
   virtual void prepare(const Subset<Data>& first, const Estimate& estimate, Context& context) = 0;
 
   /// Called for each subset before it is projected: makes the sensitivity anew where the subset says that it changed.
@@ -59,11 +74,11 @@ class SystemModel {
   virtual std::unique_ptr<Projector<ViewOf<Data>>> another_projector(Context&) const {
     throw std::logic_error("this model of a scanner has one projector");
   }
-  /// The data as the projector takes them, queued on the default stream. `room` keeps what is made for it, as long as
-  /// the view is used; it may be that of an earlier view that is no longer.
-  virtual ViewOf<Data> view(const Data& data, Buffer<float>& room) const {
-    (void)room;
-    return data.view();
+  /// What another process needs beside the grid to make it: the geometry, as rank_service.cpp reads it. Throws
+  /// std::runtime_error where it cannot be sent.
+  virtual void pack_geometry(wire::PackWriter& to) const {
+    (void)to;
+    throw std::runtime_error("this model of a scanner has no ranks in other processes");
   }
   /// In the projector's memory.
   virtual SubsetSensitivity sensitivity(const Subset<Data>& subset) = 0;

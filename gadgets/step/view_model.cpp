@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "gadgets/io/wire/packed_data.hpp"
 #include "gadgets/step/step-inl.hpp"
 #include "kernels/grid/choose_grid.hpp"
 #include "kernels/types/float_counts.hpp"
@@ -117,15 +118,9 @@ class ViewModel final : public SystemModel<ViewBatch> {
 
   ViewProjector& projector() override { return *projector_; }
 
-  // Whole counts become floats for the batch that is projected now.
-  Views view(const ViewBatch& data, Buffer<float>& room) const override {
-    Views view = data.view();
-    if (data.whole_counts.empty()) return view;
-    if (room.size() < data.count || room.memory() != data.memory()) room = Buffer<float>(data.memory(), data.count);
-    to_float_counts(data.whole_counts.data(), data.count, room.data(), data.memory());
-    view.counts = room.data();
-    return view;
-  }
+  Views view(const ViewBatch& data, Buffer<float>& room) const override { return float_view(data, room); }
+
+  void pack_geometry(wire::PackWriter& to) const override { wire::pack(to, *set_); }
 
   std::unique_ptr<Projector<Views>> another_projector(Context& context) const override {
     return settings_.projector(projector_->grid(), projector_->backend(), *set_, context);
@@ -250,6 +245,15 @@ class ViewModel final : public SystemModel<ViewBatch> {
 };
 
 }  // namespace
+
+Views float_view(const ViewBatch& data, Buffer<float>& room) {
+  Views view = data.view();
+  if (data.whole_counts.empty()) return view;
+  if (room.size() < data.count || room.memory() != data.memory()) room = Buffer<float>(data.memory(), data.count);
+  to_float_counts(data.whole_counts.data(), data.count, room.data(), data.memory());
+  view.counts = room.data();
+  return view;
+}
 
 std::unique_ptr<SystemModel<ViewBatch>> view_model(ViewModelSettings settings) {
   return std::make_unique<ViewModel>(std::move(settings));

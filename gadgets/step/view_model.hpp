@@ -42,6 +42,9 @@ struct ViewModelSettings {
   std::function<ViewCalibration()> calibration;
 };
 
+/// Views as a projector takes them: whole counts become floats, in `room`, for the batch that is projected now.
+Views float_view(const ViewBatch& data, Buffer<float>& room);
+
 std::unique_ptr<SystemModel<ViewBatch>> view_model(ViewModelSettings settings);
 
 extern template class Step<ViewBatch>;

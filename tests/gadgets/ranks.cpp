@@ -213,6 +213,23 @@ TEST_CASE("deterministic sums do not depend on the number of ranks") {
   check_ranks_give_the_same_bits(false, {2, 3, 4, 8});
 }
 
+TEST_CASE("the sensitivity that ranks share, all pairs or drawn ones, has the bits of one projector's") {
+  const auto sensitivity = [](int ranks, const std::string& pairs) {
+    RegisteredGadgetTest<Projected> projector(
+        "joseph_projector", fmt::format("{{backend: cpu, deterministic: true, rank_parts: 8, ranks: {}, sensitivity: "
+                                        "{{cache: false, {}}}}}",
+                                        ranks, pairs));
+    projector.send(event_subset(), std::make_shared<const Estimate>(estimate_on(Memory::host)),
+                   std::shared_ptr<const Additive<EventBatch>>());
+    return projector.out.all().back()->sensitivity->voxels.to_vector();
+  };
+  for (const std::string pairs : {"exact_pairs: 100000000", "exact_pairs: 0, sampled_pairs: 20000"}) {
+    const std::vector<float> one = sensitivity(1, pairs);
+    CHECK(*std::ranges::max_element(one) > 0);
+    for (const int ranks : {2, 3}) CHECK(sensitivity(ranks, pairs) == one);
+  }
+}
+
 TEST_CASE("ranks share the views of a camera") {
   check_ranks_of_views_agree(false, 3);
 }

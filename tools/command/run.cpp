@@ -1,7 +1,9 @@
 // `tofstream run`: a pipeline file becomes a run.
 #include <memory>
+#include <utility>
 
 #include "tools/command/commands.hpp"
+#include "tools/command/rank_command.hpp"
 #include "tools/command/running.hpp"
 
 namespace tofstream::command {
@@ -12,6 +14,7 @@ struct RunOptions {
   std::string pipeline;
   PipelineOptions pipeline_options;
   RunSettings settings;
+  RankOptions ranks;
 };
 
 }  // namespace
@@ -43,7 +46,19 @@ void add_run(Command& app) {
       "image.voxel_mm=[2,2,2] --out results\n"
       "Exit codes: 0 done (also when stopped by the first interrupt), 1 failed while running, 2 wrong input, 130 "
       "aborted.");
-  command.on_run([options] { run_pipeline(load(options->pipeline, options->pipeline_options), options->settings); });
+  add_rank_options(command, options->ranks);
+  command.on_run([options] {
+    run_on_ranks(
+        options->ranks,
+        [&](bool is_first) {
+          return is_first ? load(options->pipeline, options->pipeline_options)
+                          : load_quietly(options->pipeline, options->pipeline_options);
+        },
+        [&](Pipeline pipeline, RankGroup* ranks) {
+          options->settings.ranks = ranks;
+          run_pipeline(std::move(pipeline), options->settings);
+        });
+  });
 }
 
 }  // namespace tofstream::command

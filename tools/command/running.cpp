@@ -19,6 +19,7 @@
 #include "core/base/log.hpp"
 #include "core/base/printable.hpp"
 #include "core/pipeline/unread.hpp"
+#include "core/report/report_json.hpp"
 #include "core/report/run_progress.hpp"
 #include "core/run/engine.hpp"
 #include "gadgets/io/shared_files.hpp"
@@ -121,6 +122,44 @@ class Control {
   std::optional<ControlServer> server_;
 };
 
+// Of a run that has other processes: it fails where one is lost, and they end as it does.
+class OtherRanks {
+ public:
+  OtherRanks(RankGroup* group, Engine& engine) : group_(group) {
+    if (!group_) return;
+    group_->when_lost([this, &engine](const std::string& why) {
+      {
+        const std::lock_guard lock(mutex_);
+        why_ = why;
+      }
+      engine.abort();
+    });
+  }
+  ~OtherRanks() {
+    if (group_) group_->when_lost({});
+  }
+  OtherRanks(const OtherRanks&) = delete;
+  OtherRanks& operator=(const OtherRanks&) = delete;
+
+  /// The run has ended. What a lost rank broke off has failed, and nobody has aborted it.
+  void end(RunReport& report, const std::filesystem::path& folder) {
+    if (!group_) return;
+    group_->when_lost({});
+    if (report.aborted && !why_.empty()) {
+      report.aborted = false;
+      report.errors.push_back({"", why_, {}, std::nullopt});
+      report.exit_code = report.began ? exit_run : exit_config;
+      if (report.began && !folder.empty()) write_run_json(report, folder);
+    }
+    group_->end(report.exit_code);
+  }
+
+ private:
+  RankGroup* group_;
+  std::mutex mutex_;
+  std::string why_;
+};
+
 // What several gadgets found, such as a mistake in a file that all of them read, is told once.
 void print_errors(const std::vector<RunError>& errors) {
   for (auto error = errors.begin(); error != errors.end(); ++error) {
@@ -180,9 +219,12 @@ void add_output_options(Command& command, RunSettings& settings) {
       "Clear what the run in that folder left: the files that its run.json lists, and nothing else");
 }
 
+Pipeline load_quietly(const std::string& name, const PipelineOptions& options) {
+  return from_input([&] { return load_pipeline(find_shared("pipelines", name), options); });
+}
+
 Pipeline load(const std::string& name, const PipelineOptions& options) {
-  const auto file = from_input([&] { return find_shared("pipelines", name); });
-  Pipeline pipeline = from_input([&] { return load_pipeline(file, options); });
+  Pipeline pipeline = load_quietly(name, options);
   std::ranges::copy(unread_gadgets(pipeline), std::back_inserter(pipeline.warnings));
   for (const Problem& warning : pipeline.warnings) fmt::print(stderr, "warning: {}\n", warning.text());
   return pipeline;
@@ -209,12 +251,14 @@ void run_pipeline(Pipeline pipeline, const RunSettings& settings) {
         [&] { engine.abort(); });
     Control opened(engine, settings);
     control = &opened;
+    OtherRanks others(settings.ranks, engine);
     std::optional<ProgressLine> progress;
     std::optional<MetricsEndpoint> metrics;
     if (!settings.metrics.address.empty()) from_input([&] { metrics.emplace(engine.control(), settings.metrics); });
     if (metrics && !settings.quiet) fmt::print(stderr, "metrics: port {}\n", metrics->port());
     if (!settings.quiet && !settings.json) progress.emplace(engine);
     report = engine.run();
+    others.end(report, settings.output_dir);
     end_with_report_html(report, settings.output_dir);
   }
   print_errors(report.errors);

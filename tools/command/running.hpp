@@ -7,6 +7,7 @@
 
 #include "core/pipeline/pipeline.hpp"
 #include "core/report/run_folder.hpp"
+#include "gadgets/ranks/rank_group.hpp"
 #include "tools/command/command_line.hpp"
 #include "tools/watch/metrics.hpp"
 
@@ -22,6 +23,7 @@ struct RunSettings {
   std::filesystem::path trace;   // of the run, for Perfetto; empty: none
   MetricsSettings metrics;       // of the Prometheus endpoint; without an address: none
   std::string control = "none";  // path of the control socket; empty: in the output folder; "none": none
+  RankGroup* ranks = nullptr;    // other processes that take part; null: none
   bool nvtx = false;             // mark the gadgets' calls for Nsight Systems
 };
 
@@ -37,6 +39,8 @@ void add_output_options(Command& command, RunSettings& settings);
 /// Finds `name` (a file, or a pipeline that comes with the program) and checks it. Throws InputError with every
 /// problem; what may go wrong while it runs is printed on stderr, a line each.
 Pipeline load(const std::string& name, const PipelineOptions& options);
+/// The same, and what may go wrong is not printed.
+Pipeline load_quietly(const std::string& name, const PipelineOptions& options);
 
 /// Runs to the end. The first SIGINT or SIGTERM stops, the second aborts. Throws ExitWith unless the run succeeded; its
 /// errors have then been printed, one a line.

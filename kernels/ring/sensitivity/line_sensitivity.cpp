@@ -2,6 +2,7 @@
 #include "kernels/ring/sensitivity/line_sensitivity.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <vector>
@@ -10,38 +11,76 @@
 
 namespace tofstream {
 
-Sensitivity sensitivity_of_lines(const RecordedLines& lines, ListModeProjector& projector, const Image* mu_per_mm,
+namespace {
+
+/// What a rank has to project lines with, in its projector's memory.
+class LinesOfRank {
+ public:
+  LinesOfRank(ListModeProjector& projector, const Image* mu_per_mm, Stream stream)
+      : projector_(projector),
+        memory_(memory_of(projector.backend())),
+        stream_(stream),
+        sum_(memory_, projector.grid().voxels(), stream) {
+    if (mu_per_mm) attenuation_.emplace(*mu_per_mm, projector.backend());
+  }
+
+  void project(const RecordedLines& lines, std::int64_t begin, std::int64_t end) {
+    EventBatch batch = lines.lines(begin, end);
+    count_ = batch.count;
+    if (count_ == 0) return;
+    if (batch.multiplicative.empty()) {
+      batch.multiplicative = Buffer<float>(Memory::host, batch.count);
+      std::ranges::fill(batch.multiplicative.span(), 1.0f);
+    }
+    if (!on_host(memory_)) batch = batch.to(memory_, stream_);
+    EventView view = batch.view();
+    view.multiplicative = nullptr;
+    view.tof_mm = nullptr;
+    if (attenuation_) attenuation_->apply(view, batch.multiplicative.data(), stream_);
+    sum_.clear(stream_);
+    projector_.back(view, batch.multiplicative.data(), sum_.data(), stream_);
+    voxels_ = sum_.to_vector();
+  }
+
+  std::int64_t count() const { return count_; }                 // of the last lines
+  const std::vector<float>& voxels() const { return voxels_; }  // their sum, on the host
+
+ private:
+  ListModeProjector& projector_;
+  Memory memory_;
+  Stream stream_;
+  Buffer<float> sum_;
+  std::optional<Attenuation> attenuation_;
+  std::int64_t count_ = 0;
+  std::vector<float> voxels_;
+};
+
+}  // namespace
+
+Sensitivity sensitivity_of_lines(const RecordedLines& lines, const ProjectorRanks& projectors, const Image* mu_per_mm,
                                  Stream stream, const SensitivityProgress& progress) {
   constexpr std::int64_t lines_at_a_time = 1 << 20;
-  const Memory memory = memory_of(projector.backend());
-  const Grid& grid = projector.grid();
-  std::optional<Attenuation> attenuation;
-  if (mu_per_mm) attenuation.emplace(*mu_per_mm, projector.backend());
-  Buffer<float> part(memory, grid.voxels(), stream);
+  const Grid& grid = projectors.first.grid();
+  RankWorkers<LinesOfRank> ranks(projectors, [&](ListModeProjector& projector) {
+    return std::make_unique<LinesOfRank>(projector, mu_per_mm, &projector == &projectors.first ? stream : nullptr);
+  });
   std::vector<double> sum(static_cast<std::size_t>(grid.voxels()));
   Sensitivity result{.pairs = lines.size()};
-  for (std::int64_t begin = 0; begin < lines.size(); begin += lines_at_a_time) {
-    const std::int64_t end = std::min(begin + lines_at_a_time, lines.size());
-    EventBatch batch = lines.lines(begin, end);
-    if (batch.count > 0) {
-      if (batch.multiplicative.empty()) {
-        batch.multiplicative = Buffer<float>(Memory::host, batch.count);
-        std::ranges::fill(batch.multiplicative.span(), 1.0f);
-      }
-      if (!on_host(memory)) batch = batch.to(memory, stream);
-      EventView view = batch.view();
-      view.multiplicative = nullptr;
-      view.tof_mm = nullptr;
-      if (attenuation) attenuation->apply(view, batch.multiplicative.data(), stream);
-      part.clear(stream);
-      projector.back(view, batch.multiplicative.data(), part.data(), stream);
+  const auto begin_of = [&](std::int64_t batch) { return std::min(batch * lines_at_a_time, lines.size()); };
+  for (std::int64_t first = 0; begin_of(first) < lines.size(); first += ranks.size()) {
+    int taken = 1;
+    while (taken < ranks.size() && begin_of(first + taken) < lines.size()) ++taken;
+    ranks.side_by_side(
+        taken, [&](int rank, LinesOfRank& r) { r.project(lines, begin_of(first + rank), begin_of(first + rank + 1)); });
+    for (int rank = 0; rank < taken; ++rank) {
+      const LinesOfRank& r = ranks[rank];
       // In double on the host, so that many batches add up as few do.
-      const std::vector<float> voxels = part.to_vector();
-      for (std::size_t v = 0; v < sum.size(); ++v) sum[v] += static_cast<double>(voxels[v]);
-      result.drawn += batch.count;
-      result.projected += batch.count;
+      if (r.count() > 0)
+        for (std::size_t v = 0; v < sum.size(); ++v) sum[v] += static_cast<double>(r.voxels()[v]);
+      result.drawn += r.count();
+      result.projected += r.count();
     }
-    if (progress) progress(static_cast<double>(end) / static_cast<double>(lines.size()));
+    if (progress) progress(static_cast<double>(begin_of(first + taken)) / static_cast<double>(lines.size()));
   }
   if (result.drawn == 0)
     throw std::invalid_argument("no line of the histogram can have counted: all of their correction factors are 0");

@@ -74,52 +74,115 @@ void validate(const SensitivitySettings& s) {
   if (s.batch_pairs < 1 || s.batch_pairs > most) refuse("batch_pairs", s.batch_pairs);
 }
 
-/// Draws replicates one after another and adds up their lines.
+/// Draws batches of pairs and projects them, in the memory of a rank's projector.
 class Drawing {
  public:
-  Drawing(const PairList& list, const PosedDetectors& posed, const PairSample& sample, ListModeProjector& projector,
-          const SensitivitySettings& settings, const Image* mu_per_mm, Stream stream)
-      : list_(list),
-        poses_(posed.view()),
-        sample_(sample),
+  Drawing(const Scanner& scanner, ListModeProjector& projector, const SensitivitySettings& settings,
+          const Image* mu_per_mm, Stream stream)
+      : list_(scanner, memory_of(projector.backend()), stream),
+        posed_(scanner, memory_of(projector.backend()), stream),
+        plan_(make_plan(list_.size(), posed_.places(), settings)),
         projector_(projector),
         reach_(projector.grid(), projector.reach_mm()),
-        capacity_(std::min(settings.batch_pairs, sample.draws())),
+        capacity_(std::max<std::int64_t>(std::min(settings.batch_pairs, plan_.sample.draws()), 1)),
         batch_(capacity_, memory_of(projector.backend()), stream),
         stream_(stream) {
     if (mu_per_mm) attenuation_.emplace(*mu_per_mm, projector.backend());
   }
 
-  /// Calls after_batch(fraction of the replicate that is done). Returns how many lines could touch the image.
-  template <class AfterBatch>
-  std::int64_t add(int replicate, detail::ReplicateMean& sum, const AfterBatch& after_batch) {
-    std::int64_t projected = 0;
-    const std::int64_t draws = sample_.draws();
-    for (std::int64_t begin = 0; begin < draws; begin += capacity_) {
-      const std::int64_t end = std::min(begin + capacity_, draws);
-      batch_.draw({list_.view(), sample_, reach_, replicate, poses_}, begin, end);
-      const EventView lines = batch_.events(poses_.count > 0 ? poses_.detectors : list_.view().detectors);
-      if (lines.count > 0) {
-        if (attenuation_) attenuation_->apply(lines, batch_.values(), stream_);
-        projector_.back(lines, batch_.values(), sum.batch(), stream_);
-        sum.end_batch();
-      }
-      projected += lines.count;
-      after_batch(static_cast<double>(end) / static_cast<double>(draws));
-    }
-    return projected;
+  const Plan& plan() const { return plan_; }
+  std::int64_t places() const { return posed_.places(); }
+  std::int64_t batches() const { return (plan_.sample.draws() + capacity_ - 1) / capacity_; }  // of a replicate
+
+  /// target += A^T of a replicate's batch; returns how many of its lines could touch the image.
+  std::int64_t project(int replicate, std::int64_t batch, float* target) {
+    const std::int64_t begin = batch * capacity_, end = std::min(begin + capacity_, plan_.sample.draws());
+    const detail::PosesView poses = posed_.view();
+    batch_.draw({list_.view(), plan_.sample, reach_, replicate, poses}, begin, end);
+    const EventView lines = batch_.events(poses.count > 0 ? poses.detectors : list_.view().detectors);
+    if (lines.count == 0) return 0;
+    if (attenuation_) attenuation_->apply(lines, batch_.values(), stream_);
+    projector_.back(lines, batch_.values(), target, stream_);
+    return lines.count;
   }
 
  private:
-  const PairList& list_;
-  detail::PosesView poses_;
-  const PairSample& sample_;
+  PairList list_;
+  PosedDetectors posed_;
+  Plan plan_;
   ListModeProjector& projector_;
   detail::Reach reach_;
   std::int64_t capacity_;
   PairBatch batch_;
   std::optional<Attenuation> attenuation_;
   Stream stream_;
+};
+
+/// All ranks' drawings. A batch is one rank's, whose sum is added to the replicate in the order of the batches: the bits
+/// do not depend on the number of ranks where those of a batch are always the same.
+class Drawings {
+ public:
+  Drawings(const Scanner& scanner, const ProjectorRanks& projectors, const SensitivitySettings& settings,
+           const Image* mu_per_mm, Stream stream)
+      : memory_(memory_of(projectors.first.backend())),
+        stream_(stream),
+        ranks_(projectors, [&](ListModeProjector& projector) {
+          const bool is_first = &projector == &projectors.first;
+          auto rank = std::make_unique<Rank>(scanner, projector, settings, mu_per_mm, is_first ? stream : nullptr);
+          if (!is_first) rank->sum = Image::zeros(projector.grid(), memory_);
+          return rank;
+        }) {}
+
+  const Drawing& first() { return ranks_[0].drawing; }
+
+  /// The replicates [first, end) into the mean. Calls after(replicates that are done) after each batch. Returns how many
+  /// lines could touch the image.
+  template <class After>
+  std::int64_t add(int first, int end, detail::ReplicateMean& mean, const After& after) {
+    const std::int64_t batches = ranks_[0].drawing.batches(), all = (end - first) * batches;
+    std::int64_t projected = 0;
+    for (std::int64_t begin = 0; begin < all; begin += ranks_.size()) {
+      const int taken = static_cast<int>(std::min<std::int64_t>(ranks_.size(), all - begin));
+      ranks_.side_by_side(taken, [&](int rank, Rank& r) {
+        const std::int64_t number = begin + rank;
+        r.lines = r.drawing.project(first + static_cast<int>(number / batches), number % batches,
+                                    rank == 0 ? mean.batch() : r.sum.voxels.data());
+      });
+      for (int rank = 0; rank < taken; ++rank) {
+        take_batch(rank, mean);
+        projected += ranks_[rank].lines;
+        if ((begin + rank + 1) % batches == 0) mean.end_replicate();
+        after(static_cast<double>(begin + rank + 1) / static_cast<double>(batches));
+      }
+    }
+    return projected;
+  }
+
+ private:
+  struct Rank {
+    Rank(const Scanner& scanner, ListModeProjector& projector, const SensitivitySettings& settings,
+         const Image* mu_per_mm, Stream stream)
+        : drawing(scanner, projector, settings, mu_per_mm, stream) {}
+    Drawing drawing;
+    Image sum;               // of a batch; the first rank's is the mean's
+    std::int64_t lines = 0;  // of the last batch
+  };
+
+  void take_batch(int rank, detail::ReplicateMean& mean) {
+    Rank& r = ranks_[rank];
+    if (r.lines == 0) return;
+    if (rank > 0) {
+      detail::copy(mean.batch(), memory_, r.sum.voxels.data(), memory_, r.sum.bytes(), stream_);
+      if (!on_host(memory_)) synchronize(stream_);
+      r.sum.voxels.clear();
+      if (!on_host(memory_)) synchronize(nullptr);
+    }
+    mean.end_batch();
+  }
+
+  Memory memory_;
+  Stream stream_;
+  RankWorkers<Rank> ranks_;
 };
 
 }  // namespace
@@ -129,39 +192,37 @@ SensitivitySettings default_sensitivity(Backend backend) {
   return {.error = 0.01, .replicate_pairs = 1 << 21};
 }
 
-Sensitivity compute_sensitivity(const Scanner& scanner, ListModeProjector& projector,
+Sensitivity compute_sensitivity(const Scanner& scanner, const ProjectorRanks& projectors,
                                 const SensitivitySettings& settings, const Image* mu_per_mm, Stream stream,
                                 const SensitivityProgress& progress) {
   validate(settings);
   scanner.validate();
   if (scanner.lines && scanner.poses)
     throw std::invalid_argument("the lines of a histogram do not say when they counted: its scanner cannot have moved");
-  if (scanner.lines) return sensitivity_of_lines(*scanner.lines, projector, mu_per_mm, stream, progress);
-  const Memory memory = memory_of(projector.backend());
-  const PairList list(scanner, memory, stream);
-  if (list.size() == 0) throw std::invalid_argument("the scanner has no pair of detectors in coincidence");
-  const PosedDetectors posed(scanner, memory, stream);
-  const auto [sample, most] = make_plan(list.size(), posed.places(), settings);
+  if (scanner.lines) return sensitivity_of_lines(*scanner.lines, projectors, mu_per_mm, stream, progress);
+  const ListModeProjector& projector = projectors.first;
+  Drawings drawings(scanner, projectors, settings, mu_per_mm, stream);
+  const auto [sample, most] = drawings.first().plan();
+  if (sample.pairs == 0) throw std::invalid_argument("the scanner has no pair of detectors in coincidence");
   const bool exact = sample.exact();
   const detail::SymmetryGroup symmetries = !exact && !mu_per_mm && !scanner.poses && settings.symmetric
                                                ? detail::common_symmetries(scanner, projector.grid())
                                                : detail::SymmetryGroup{};
-  Drawing drawing(list, posed, sample, projector, settings, mu_per_mm, stream);
+  const std::int64_t looked_at = sample.pairs * drawings.first().places();
   detail::ReplicateMean mean(projector.grid(), exact ? 0 : group,
-                             static_cast<double>(sample.draws()) / static_cast<double>(sample.pairs * posed.places()),
-                             symmetries, memory, stream);
+                             static_cast<double>(sample.draws()) / static_cast<double>(looked_at), symmetries,
+                             memory_of(projector.backend()), stream);
   Sensitivity result{.image = {}, .exact = exact, .pairs = sample.pairs, .symmetries = symmetries.count};
   // How many it will take is a guess until the error is known.
   int check = std::min(group, most);
   double expected = exact ? 1 : std::min(8 * group, most), told = 0;
   for (int drawn = 0; drawn < most;) {
-    result.projected += drawing.add(drawn, mean, [&](double done) {
+    result.projected += drawings.add(drawn, check, mean, [&](double done) {
       told = std::max(told, std::min((drawn + done) / expected, 1.0));
       if (progress) progress(told);
     });
-    mean.end_replicate();
-    result.drawn = ++drawn * sample.draws();
-    if (drawn < check) continue;
+    drawn = check;
+    result.drawn = drawn * sample.draws();
     result.relative_error = mean.relative_error();
     if (exact || result.relative_error <= settings.error) break;
     expected = check = replicates_for(settings.error, drawn, result.relative_error, most);

@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "kernels/project/list_mode_projector.hpp"
+#include "kernels/project/projector_ranks.hpp"
 #include "kernels/ring/sensitivity/sample_bias.hpp"
 #include "kernels/types/image.hpp"
 #include "kernels/types/scanner.hpp"
@@ -50,8 +50,9 @@ using SensitivityProgress = std::function<void(double)>;
 /// grid. `image` is the mean of seven replicates in eight, and `noise` has the rest. Throws std::invalid_argument for
 /// settings that are not positive, a scanner whose tables are wrong or that has no pair in coincidence, and a mu map
 /// without voxels. The sensitivity of a scanner with recorded `lines` is the exact sum over these. With `poses` it is the
-/// mean over these, each with its share; the mu map moves with the object.
-Sensitivity compute_sensitivity(const Scanner& scanner, ListModeProjector& projector,
+/// mean over these, each with its share; the mu map moves with the object. Ranks share the batches of pairs or lines,
+/// whose sums are added in their order: their number changes no bit where a projector gives a batch's sum always alike.
+Sensitivity compute_sensitivity(const Scanner& scanner, const ProjectorRanks& projectors,
                                 const SensitivitySettings& settings = {}, const Image* mu_per_mm = nullptr,
                                 Stream stream = nullptr, const SensitivityProgress& progress = {});
 

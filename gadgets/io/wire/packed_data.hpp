@@ -1,0 +1,40 @@
+// What ranks that are other processes are sent of a reconstruction: grids, what a projector must know of a scanner or a
+// camera, and batches of events or views. Whatever is read is checked, so that no kernel meets an index beyond a table.
+// Each reader throws std::runtime_error or std::invalid_argument.
+#pragma once
+
+#include <memory>
+
+#include "gadgets/io/wire/packed.hpp"
+#include "kernels/types/events.hpp"
+#include "kernels/types/grid.hpp"
+#include "kernels/types/scanner.hpp"
+#include "kernels/types/views.hpp"
+
+namespace tofstream::wire {
+
+void pack(PackWriter& to, const Grid& grid);
+Grid unpack_grid(PackReader& from);
+
+void pack(PackWriter& to, const DetectorTable& table);
+std::shared_ptr<const DetectorTable> unpack_detectors(PackReader& from);
+
+/// What a projector is made for: name, detectors, types of modules and ToF. Efficiencies are the sensitivity's, which
+/// the first rank makes. Throws std::runtime_error for a scanner whose recorded lines are spread, which lie in a file.
+void pack(PackWriter& to, const Scanner& scanner);
+std::shared_ptr<const Scanner> unpack_scanner(PackReader& from);
+
+void pack(PackWriter& to, const ViewSet& set);
+std::shared_ptr<const ViewSet> unpack_view_set(PackReader& from);
+
+/// Events on the host: those of their arrays that a projector reads. What many batches share is left to the caller:
+/// `detectors` (null for free ends) is the table that the batch was packed with.
+void pack(PackWriter& to, const std::shared_ptr<const EventBatch>& batch);
+std::shared_ptr<const EventBatch> unpack_events(PackReader& from, std::shared_ptr<const DetectorTable> detectors);
+
+/// Views on the host, of this set.
+void pack(PackWriter& to, const std::shared_ptr<const ViewBatch>& batch);
+std::shared_ptr<const ViewBatch> unpack_views(PackReader& from, std::shared_ptr<const ViewSet> set);
+
+}  // namespace tofstream::wire
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,263 @@
+// A rank at work: see rank_service.hpp.
+#include "gadgets/step/rank_service.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/base/muted_log.hpp"
+#include "core/gadget/gadget_record.hpp"
+#include "gadgets/step/projector_kinds.hpp"
+#include "gadgets/step/remote_rank.hpp"
+#include "gadgets/step/view_projector_kinds.hpp"
+#include "kernels/project/spread/spread_projector.hpp"
+
+namespace tofstream {
+
+namespace {
+
+/// What differs between events and views.
+struct EventsOfRank {
+  using Data = EventBatch;
+  using Kind = ProjectorKind;
+  using Table = DetectorTable;
+  static std::shared_ptr<const Scanner> geometry(wire::PackReader& from) { return wire::unpack_scanner(from); }
+  static std::shared_ptr<const Table> table(wire::PackReader& from) { return wire::unpack_detectors(from); }
+  static std::shared_ptr<const Data> batch(wire::PackReader& from, std::shared_ptr<const Table> table) {
+    return wire::unpack_events(from, std::move(table));
+  }
+};
+struct ViewsOfRank {
+  using Data = ViewBatch;
+  using Kind = ViewProjectorKind;
+  using Table = ViewSet;
+  static std::shared_ptr<const ViewSet> geometry(wire::PackReader& from) { return wire::unpack_view_set(from); }
+  static std::shared_ptr<const Table> table(wire::PackReader& from) { return wire::unpack_view_set(from); }
+  static std::shared_ptr<const Data> batch(wire::PackReader& from, std::shared_ptr<const Table> table) {
+    if (!table) wire::PackReader::refuse("views without a set");
+    return wire::unpack_views(from, std::move(table));
+  }
+};
+
+struct EventViewsOf final : DataViews<EventBatch> {
+  explicit EventViewsOf(bool uses_tof) : uses_tof(uses_tof) {}
+  bool uses_tof;
+  EventView view(const EventBatch& data, Buffer<float>&) const override { return list_mode_view(data, uses_tof); }
+};
+struct ViewViewsOf final : DataViews<ViewBatch> {
+  Views view(const ViewBatch& data, Buffer<float>& room) const override { return float_view(data, room); }
+};
+
+std::unique_ptr<DataViews<EventBatch>> data_views(const ProjectorKind& kind, const void* params) {
+  return std::make_unique<EventViewsOf>(kind.more.uses_tof(params));
+}
+std::unique_ptr<DataViews<ViewBatch>> data_views(const ViewProjectorKind&, const void*) {
+  return std::make_unique<ViewViewsOf>();
+}
+
+/// Terms as they came.
+template <class Data>
+struct ReceivedTerms final : AdditiveTerms<Data> {
+  explicit ReceivedTerms(std::span<const float> values) : values(values.begin(), values.end()) {}
+  std::vector<float> values;
+  void write(const Data& batch, float* to) const override {
+    detail::copy(to, batch.memory(), values.data(), Memory::host, sizeof(float) * values.size(), nullptr);
+    if (!on_host(batch.memory())) synchronize(nullptr);
+  }
+};
+
+template <class Family>
+class ServiceOf final : public RankService {
+  using Data = typename Family::Data;
+
+ public:
+  ServiceOf(const typename Family::Kind& kind, std::shared_ptr<const void> params, const std::string& gadget,
+            const RankOpening& opening, wire::PackReader& from)
+      : opening_(opening),
+        record_(gadget),
+        context_(record_),
+        geometry_(Family::geometry(from)),
+        views_(data_views(kind, params.get())) {
+    from.require_end();
+    const MutedLog said_by_the_first;
+    projector_ = kind.make(params.get(), opening.grid, opening.backend, *geometry_, context_);
+    for (int part = opening.rank; part < opening.parts; part += opening.ranks) {
+      shares_.emplace_back(*projector_, *views_, opening.rank, opening.ranks);
+      sums_.push_back(nullptr);
+    }
+    device_ = opening.backend == Backend::cuda ? cuda_device_name() : "cpu";
+  }
+
+  void take(const RankMessage& message) override {
+    wire::PackReader from(*message.body);
+    if (message.kind == RankMessageKind::forget) {
+      for (const std::uint64_t number : from.array<std::uint64_t>()) forget(number);
+    } else if (message.kind == RankMessageKind::table) {
+      const auto number = from.value<std::uint64_t>();
+      tables_[number] = Family::table(from);
+    } else if (message.kind == RankMessageKind::batch) {
+      const auto number = from.value<std::uint64_t>(), table = from.value<std::uint64_t>();
+      if (table > 0 && !tables_.contains(table)) wire::PackReader::refuse("a batch without its table");
+      batches_[number] = {Family::batch(from, table > 0 ? tables_.at(table) : nullptr), {}};
+    } else if (message.kind == RankMessageKind::terms) {
+      Known& known = batch(from.value<std::uint64_t>());
+      const auto values = from.array<float>();
+      if (static_cast<std::int64_t>(values.size()) != known.data->count)
+        wire::PackReader::refuse("terms are not those of their batch");
+      known.additive.terms = std::make_shared<const ReceivedTerms<Data>>(values);
+    } else {
+      wire::PackReader::refuse("it is none for a gadget");
+    }
+    from.require_end();
+  }
+
+  std::vector<wire::PackedPiece> project(const RankMessage& pass) override {
+    wire::PackReader from(*pass.body);
+    const auto estimate = from.array<float>();
+    if (static_cast<std::int64_t>(estimate.size()) != opening_.grid.voxels())
+      wire::PackReader::refuse("an estimate is not the image's");
+    if (from.value<std::uint32_t>() != shares_.size()) wire::PackReader::refuse("a pass is not of this rank's parts");
+    const float* image = in_memory(estimate);
+    SubsetTally tally;
+    for (std::size_t i = 0; i < shares_.size(); ++i) {
+      clear_sum(i);
+      for (const PassEntry& entry : from.array<PassEntry>()) tally += project_batch(i, entry, image);
+    }
+    from.require_end();
+    return answer(tally);
+  }
+
+  const std::string& device() const override { return device_; }
+
+ private:
+  struct Known {
+    std::shared_ptr<const Data> data;
+    Additive<Data> additive;
+  };
+
+  Known& batch(std::uint64_t number) {
+    const auto known = batches_.find(number);
+    if (known == batches_.end()) wire::PackReader::refuse("a batch that did not come");
+    return known->second;
+  }
+
+  void forget(std::uint64_t number) {
+    const auto known = batches_.find(number);
+    if (known == batches_.end()) return;
+    for (auto& share : shares_) share.forget(known->second.data);
+    batches_.erase(known);
+  }
+
+  const float* in_memory(std::span<const float> estimate) {
+    const Memory memory = memory_of(opening_.backend);
+    if (on_host(memory)) return estimate.data();
+    if (estimate_.empty()) estimate_ = Buffer<float>(memory, static_cast<std::int64_t>(estimate.size()));
+    detail::copy(estimate_.data(), memory, estimate.data(), Memory::host, estimate.size_bytes(), nullptr);
+    synchronize(nullptr);
+    return estimate_.data();
+  }
+
+  // A sum that is still being sent is left to who sends it.
+  void clear_sum(std::size_t share) {
+    auto& sum = sums_[share];
+    if (sum && sum.use_count() == 1)
+      sum->voxels.clear();
+    else
+      sum = std::make_shared<Image>(Image::zeros(opening_.grid, memory_of(opening_.backend)));
+  }
+
+  SubsetTally project_batch(std::size_t share, const PassEntry& entry, const float* image) {
+    const Known& known = batch(entry.batch);
+    if (entry.has_terms && !known.additive.terms) wire::PackReader::refuse("a pass without its terms");
+    const Range whole = whole_of(*known.data);
+    const auto result = shares_[share].em_step(
+        known.data, whole, entry.has_terms ? &known.additive : nullptr, image, sums_[share]->voxels.data(), [] {},
+        context_);
+    SubsetTally tally{.all = result.tally, .of_new = {}};
+    if (entry.is_new) tally.of_new = result.tally;
+    return tally;
+  }
+
+  std::vector<wire::PackedPiece> answer(const SubsetTally& tally) {
+    ShareFigures figures;
+    for (const auto& share : shares_) figures += share.figures();
+    wire::PackWriter to;
+    to.value(tally);
+    to.value(figures);
+    for (const auto& sum : sums_) {
+      std::shared_ptr<const Image> sent = sum;
+      if (!on_host(sum->voxels.memory())) {
+        sent = std::make_shared<const Image>(sum->to(Memory::pinned));
+        synchronize(nullptr);
+      }
+      to.array(std::span<const float>(sent->voxels.span()), sent);
+    }
+    return to.take();
+  }
+
+  const RankOpening opening_;
+  GadgetRecord record_;
+  Context context_;
+  std::shared_ptr<const typename Family::Kind::Geometry> geometry_;
+  std::unique_ptr<DataViews<Data>> views_;
+  std::unique_ptr<typename Family::Kind::Projector> projector_;
+  std::string device_;
+  std::map<std::uint64_t, std::shared_ptr<const typename Family::Table>> tables_;
+  std::map<std::uint64_t, Known> batches_;
+  Buffer<float> estimate_;  // on a GPU
+  std::deque<Share<Data>> shares_;
+  std::vector<std::shared_ptr<Image>> sums_;  // of each share
+};
+
+RankOpening checked(const RankOpening& opening) {
+  if (opening.grid.has_blobs())
+    validate_basis(opening.grid);
+  else
+    validate(opening.grid);
+  if (opening.ranks < 2 || opening.rank < 1 || opening.rank >= opening.ranks || opening.parts < opening.ranks ||
+      opening.parts > 1024 || (opening.backend != Backend::cpu && opening.backend != Backend::cuda))
+    wire::PackReader::refuse("its ranks and parts");
+  return opening;
+}
+
+// The projector's own parameters, of those of its gadget.
+std::shared_ptr<void> params_of(const std::vector<ParamInfo>& infos, std::shared_ptr<void> params,
+                                const PipelineGadget& gadget) {
+  Value own = Value::map();
+  for (const ParamInfo& info : infos)
+    if (const Value* value = gadget.resolved.find(info.name)) own.set(info.name, *value, gadget.where);
+  Problems problems;
+  read_params(infos, params.get(), {own, gadget.name, problems});
+  if (!problems.empty()) throw std::runtime_error(problems.all().front().text());
+  return params;
+}
+
+template <class Family>
+std::unique_ptr<RankService> service_of(const PipelineGadget& gadget, const std::string& use,
+                                        const RankOpening& opening, wire::PackReader& from) {
+  const auto* kind = table_of<typename Family::Kind>().find(use);
+  if (!kind) return nullptr;
+  return std::make_unique<ServiceOf<Family>>(*kind, params_of(kind->params, kind->default_params(), gadget),
+                                             gadget.name, opening, from);
+}
+
+}  // namespace
+
+std::unique_ptr<RankService> open_rank_service(const RankMessage& open, const Pipeline& pipeline) {
+  wire::PackReader from(*open.body);
+  const std::string gadget = from.text();
+  const RankOpening opening = checked(from.value<RankOpening>());
+  const auto found = std::ranges::find(pipeline.gadgets, gadget, &PipelineGadget::name);
+  if (found == pipeline.gadgets.end()) throw std::runtime_error(fmt::format("its pipeline has no gadget '{}'", gadget));
+  const std::string use = found->info->name;
+  if (auto events = service_of<EventsOfRank>(*found, use, opening, from)) return events;
+  if (auto views = service_of<ViewsOfRank>(*found, use, opening, from)) return views;
+  throw std::runtime_error(fmt::format("'{}' is no projector that ranks can share", use));
+}
+
+}  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

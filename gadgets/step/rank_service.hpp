@@ -1,0 +1,29 @@
+// The other end of remote_rank.hpp: what a process that is not the first does for one gadget of a run.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/pipeline/pipeline.hpp"
+#include "gadgets/ranks/rank_socket.hpp"
+
+namespace tofstream {
+
+class RankService {
+ public:
+  virtual ~RankService() = default;
+  /// A table, a batch, terms, or numbers that come no more. Throws std::runtime_error for what makes no sense.
+  virtual void take(const RankMessage& message) = 0;
+  /// The answer to a pass. Throws what a projector throws.
+  virtual std::vector<wire::PackedPiece> project(const RankMessage& pass) = 0;
+  /// Where it projects, in words.
+  virtual const std::string& device() const = 0;
+};
+
+/// A rank's work for the gadget that an `open` message names, which the pipeline has with the same parameters: makes its
+/// projector on the thread's current device. Throws std::runtime_error and what a projector's maker throws.
+std::unique_ptr<RankService> open_rank_service(const RankMessage& open, const Pipeline& pipeline);
+
+}  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,263 @@
+// A rank that is another process, as the first one's Ranks (ranks.hpp) have it: it is sent each part of a batch once,
+// then an estimate for each subset, and answers with the back projections of its parts. rank_service.hpp is its other
+// end.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <limits>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "gadgets/additive.hpp"
+#include "gadgets/io/wire/packed_data.hpp"
+#include "gadgets/ranks/rank_group.hpp"
+#include "gadgets/step/share.hpp"
+#include "gadgets/step/subset_tally.hpp"
+#include "kernels/memory/device_thread.hpp"
+
+namespace tofstream {
+
+/// What many batches share and a rank is sent once.
+inline const std::shared_ptr<const DetectorTable>& shared_table(const EventBatch& batch) {
+  return batch.detectors;
+}
+inline const std::shared_ptr<const ViewSet>& shared_table(const ViewBatch& batch) {
+  return batch.set;
+}
+
+/// Data that can be sent to ranks of other processes.
+template <class Data>
+concept Sendable = Divisible<Data> && requires(wire::PackWriter& to, const std::shared_ptr<const Data>& batch) {
+  wire::pack(to, batch);
+  shared_table(*batch);
+};
+
+/// What a message `open` begins with; the geometry follows.
+struct RankOpening {
+  Grid grid;
+  Backend backend = Backend::cpu;
+  int ranks = 1, rank = 0, parts = 1;  // see Division
+  std::int64_t planned_from = 0;       // see StepSettings
+};
+
+/// A batch in a pass, as it is sent.
+struct PassEntry {
+  std::uint64_t batch = 0;  // its number
+  std::uint32_t is_new = 0, has_terms = 0;
+};
+
+/// When the first rank was done with its own parts of a pass, and how long they took: the others' measure.
+class PassClock {
+ public:
+  using Clock = std::chrono::steady_clock;
+  void begin() {
+    began_ = Clock::now();
+    ended_ = 0;
+  }
+  void end() { ended_ = Clock::now().time_since_epoch().count(); }
+  /// Until when others may take: eight seconds and ten times as long as the first.
+  Clock::time_point deadline() const {
+    const Clock::time_point ended{Clock::duration(ended_.load())};
+    if (ended_ == 0) return Clock::time_point::max();
+    return ended + std::chrono::seconds(8) + 10 * (ended - began_);
+  }
+
+ private:
+  Clock::time_point began_;
+  std::atomic<Clock::rep> ended_ = 0;
+};
+
+/// Of data that cannot be sent there are none.
+template <class Data>
+struct RemoteRank {
+  const int number = 0;
+  std::string device;
+  std::future<void> working;
+  SubsetTally tally() const { return {}; }
+  ShareFigures figures() const { return {}; }
+};
+
+template <class Data>
+requires Sendable<Data>
+class RemoteRank<Data> {
+ public:
+  /// A part's ranges of the batches of a subset, those without data left out.
+  struct Piece {
+    std::shared_ptr<const Data> batch;
+    Range range;
+    bool is_new = false;
+  };
+
+  /// The rank makes its projector. Throws what it throws there.
+  RemoteRank(RankGroup& group, std::uint32_t session, const RankOpening& opening, const std::string& gadget,
+             const std::function<void(wire::PackWriter&)>& pack_geometry)
+      : number(opening.rank), thread(current_device()), channel_(group, opening.rank, session) {
+    wire::PackWriter to;
+    to.text(gadget);
+    to.value(opening);
+    pack_geometry(to);
+    channel_.send(RankMessageKind::open, to.take());
+  }
+  /// Waits for the projector, which takes a rank some seconds at most.
+  void wait_until_ready() {
+    const auto deadline = PassClock::Clock::now() + std::chrono::seconds(60);
+    const RankMessage ready = channel_.answer(RankMessageKind::ready, [&] { return deadline; });
+    device = fmt::format("{}: {}", channel_.host(), text_of(ready));
+  }
+
+  /// The rank's parts, in their order, against the estimate, which lies on the host. `memory`: of the first rank's
+  /// projector, where terms are written. On the rank's thread.
+  void project(const std::vector<std::vector<Piece>>& parts, const std::shared_ptr<const Image>& estimate,
+               const Additive<Data>* additive, Memory memory, const PassClock& clock) {
+    forget_expired();
+    wire::PackWriter to;
+    to.array(std::span<const float>(estimate->voxels.span()), estimate);
+    to.value(static_cast<std::uint32_t>(parts.size()));
+    for (const auto& part : parts) {
+      std::vector<PassEntry> entries;
+      for (const Piece& piece : part) entries.push_back(entry_of(piece, additive, memory));
+      to.array(std::span<const PassEntry>(entries), nullptr);
+    }
+    channel_.send(RankMessageKind::pass, to.take());
+    sums_ = channel_.answer(RankMessageKind::sums, [&] { return clock.deadline(); });
+    read_sums(parts.size(), estimate->voxels.size());
+  }
+
+  /// The batches will not come again.
+  void forget(const Subset<Data>& subset) {
+    std::vector<std::uint64_t> gone;
+    std::erase_if(known_, [&](const auto& known) {
+      const bool is_of_it =
+          std::ranges::any_of(subset.batches, [&](const auto& batch) { return batch.get() == known.first.first; });
+      if (is_of_it) gone.push_back(known.second.number);
+      return is_of_it;
+    });
+    tell_forgotten(gone);
+  }
+
+  /// Of the last pass.
+  const SubsetTally& tally() const { return tally_; }
+  std::span<const float> sum(std::size_t share) const { return sum_of_part_[share]; }
+  const ShareFigures& figures() const { return figures_; }
+
+  const int number;
+  DeviceThread thread;
+  std::future<void> working;
+  std::string device;
+
+ private:
+  using Table = std::remove_reference_t<decltype(*shared_table(std::declval<const Data&>()))>;
+  struct Known {
+    std::weak_ptr<const Data> batch;
+    Range range;
+    std::uint64_t number = 0;
+    std::shared_ptr<const AdditiveTerms<Data>> terms = {};  // that were sent last
+  };
+
+  PassEntry entry_of(const Piece& piece, const Additive<Data>* additive, Memory memory) {
+    Known& known = known_[{piece.batch.get(), piece.range.first}];
+    if (known.number == 0 || known.batch.lock() != piece.batch || known.range != piece.range) send_batch(piece, known);
+    const bool has_terms = additive && additive->terms;
+    if (has_terms && known.terms != additive->terms) send_terms(piece, known, additive->terms, memory);
+    return {known.number, piece.is_new ? 1u : 0u, has_terms ? 1u : 0u};
+  }
+
+  void send_batch(const Piece& piece, Known& known) {
+    if (known.number > 0) tell_forgotten({known.number});
+    known = {piece.batch, piece.range, ++numbers_, {}};
+    const std::uint32_t table = number_of_table(shared_table(*piece.batch));
+    wire::PackWriter to;
+    to.value(known.number);
+    to.value(std::uint64_t{table});
+    wire::pack(to, on_the_host(piece));
+    channel_.send(RankMessageKind::batch, to.take());
+  }
+
+  // A batch that lies on the host as a whole is sent from there.
+  static std::shared_ptr<const Data> on_the_host(const Piece& piece) {
+    const bool is_there = on_host(piece.batch->memory());
+    if (is_there && piece.range == whole_of(*piece.batch)) return piece.batch;
+    auto copy = std::make_shared<const Data>(range_of(*piece.batch, piece.range, Memory::host, nullptr));
+    if (!is_there) synchronize(nullptr);
+    return copy;
+  }
+
+  void send_terms(const Piece& piece, Known& known, const std::shared_ptr<const AdditiveTerms<Data>>& terms,
+                  Memory memory) {
+    const Data there = copy_of(*piece.batch, piece.range, memory);
+    Buffer<float> values(memory, there.count);
+    terms->write(there, values.data());
+    const auto sent = std::make_shared<const std::vector<float>>(values.to_vector());
+    wire::PackWriter to;
+    to.value(known.number);
+    to.array(std::span<const float>(*sent), sent);
+    channel_.send(RankMessageKind::terms, to.take());
+    known.terms = terms;
+  }
+
+  std::uint32_t number_of_table(const std::shared_ptr<const Table>& table) {
+    if (!table) return 0;
+    const auto known = tables_.find(table.get());
+    if (known != tables_.end() && known->second.first.lock() == table) return known->second.second;
+    wire::PackWriter to;
+    to.value(std::uint64_t{++table_numbers_});
+    wire::pack(to, *table);
+    channel_.send(RankMessageKind::table, to.take());
+    tables_[table.get()] = {table, table_numbers_};
+    return table_numbers_;
+  }
+
+  void forget_expired() {
+    std::vector<std::uint64_t> gone;
+    std::erase_if(known_, [&](const auto& known) {
+      if (!known.second.batch.expired()) return false;
+      gone.push_back(known.second.number);
+      return true;
+    });
+    tell_forgotten(gone);
+  }
+
+  void tell_forgotten(const std::vector<std::uint64_t>& numbers) {
+    if (numbers.empty()) return;
+    wire::PackWriter to;
+    to.array(std::span<const std::uint64_t>(numbers), nullptr);
+    channel_.send(RankMessageKind::forget, to.take());
+  }
+
+  void read_sums(std::size_t parts, std::int64_t voxels) {
+    wire::PackReader from(*sums_.body);
+    tally_ = from.value<SubsetTally>();
+    figures_ = from.value<ShareFigures>();
+    sum_of_part_.clear();
+    for (std::size_t part = 0; part < parts; ++part) {
+      sum_of_part_.push_back(from.array<float>());
+      if (static_cast<std::int64_t>(sum_of_part_.back().size()) != voxels)
+        wire::PackReader::refuse("a sum is not the image's");
+    }
+    from.require_end();
+  }
+
+  RankChannel channel_;
+  std::map<std::pair<const Data*, std::int64_t>, Known> known_;  // by batch and the first datum
+  std::map<const Table*, std::pair<std::weak_ptr<const Table>, std::uint32_t>> tables_;
+  std::uint64_t numbers_ = 0;
+  std::uint32_t table_numbers_ = 0;
+  RankMessage sums_;  // that the spans are of
+  std::vector<std::span<const float>> sum_of_part_;
+  SubsetTally tally_;
+  ShareFigures figures_;
+};
+
+}  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

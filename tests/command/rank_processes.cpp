@@ -1,0 +1,400 @@
+// One run of several processes, as a user starts them: by hand, by mpirun, by srun's environment; and what becomes of all
+// of them where one fails.
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <arpa/inet.h>
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "gadgets/io/checkpoint.hpp"
+#include "tests/command/command.hpp"
+#include "tests/support/skip.hpp"
+
+using namespace tofstream;
+using namespace std::chrono_literals;
+
+namespace {
+
+const std::filesystem::path& ranks_recording() {
+  static const TemporaryFolder folder;
+  static const std::filesystem::path file = folder / "scan.petsird";
+  if (!std::filesystem::exists(file)) {
+    const auto made =
+        run_command("simulate --quiet --phantom uniform_cylinder --events 30000 --no-attenuation -o " + file.string());
+    REQUIRE_MESSAGE(made.code == 0, made.err);
+  }
+  return file;
+}
+
+std::string reconstruction(const std::filesystem::path& out, const std::string& more = "") {
+  return "run listmode_osem --quiet --backend cpu --set image.size=[20,20,10] --set image.voxel_mm=[12,12,12] "
+         "--set subsets.reference_s=1 --set subsets.subsets=3 --set subsets.iterations=2 --set projected.sensitivity."
+         "cache=false --set projected.sensitivity.exact_pairs=0 --set projected.sensitivity.sampled_pairs=20000 "
+         "--input " +
+         ranks_recording().string() + " --out " + out.string() + " " + more;
+}
+
+int free_port() {
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  REQUIRE(::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0);
+  socklen_t size = sizeof(address);
+  ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size);
+  ::close(socket);
+  return ntohs(address.sin_port);
+}
+
+/// A process of a run; killed at the latest when it goes out of scope.
+class RankProcess {
+ public:
+  RankProcess(const std::string& environment, const std::string& arguments) {
+    const std::string line =
+        fmt::format("exec env -u OMPI_COMM_WORLD_SIZE -u PMI_SIZE -u SLURM_STEP_NUM_TASKS {} {} {} >{} 2>{}",
+                    environment, program().string(), arguments, (folder_ / "out").string(), (folder_ / "err").string());
+    process_ = ::fork();
+    if (process_ == 0) {
+      ::execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
+      ::_exit(127);
+    }
+  }
+  ~RankProcess() {
+    if (process_ <= 0) return;
+    ::kill(process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+  }
+  RankProcess(const RankProcess&) = delete;
+  RankProcess& operator=(const RankProcess&) = delete;
+
+  void signal(int number) const { ::kill(process_, number); }
+  /// The exit code; -1 where it is not there within `patience`.
+  int wait(std::chrono::milliseconds patience = 20s) {
+    for (const auto end = std::chrono::steady_clock::now() + patience; std::chrono::steady_clock::now() < end;) {
+      int status = 0;
+      if (::waitpid(process_, &status, WNOHANG) == process_) {
+        process_ = -1;
+        return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+      }
+      std::this_thread::sleep_for(10ms);
+    }
+    return -1;
+  }
+  std::string err() const { return text_of(folder_ / "err"); }
+
+ private:
+  const TemporaryFolder folder_;
+  pid_t process_ = -1;
+};
+
+using Processes = std::vector<std::unique_ptr<RankProcess>>;
+
+/// `fault`: of the last one.
+Processes started(int ranks, const std::string& arguments, const std::string& of_others = "",
+                  const std::string& fault = "") {
+  const int port = free_port();
+  Processes all;
+  for (int rank = 0; rank < ranks; ++rank)
+    all.push_back(
+        std::make_unique<RankProcess>(rank == ranks - 1 && !fault.empty() ? "TOFSTREAM_RANK_FAULT='" + fault + "'" : "",
+                                      fmt::format("{} --join 127.0.0.1:{} --rank {}/{} {}", arguments, port, rank,
+                                                  ranks, rank > 0 ? of_others : "")));
+  return all;
+}
+
+/// The exit codes of all, which must come within 20 s.
+std::vector<int> codes(Processes& processes) {
+  std::vector<int> all;
+  for (auto& process : processes) all.push_back(process->wait());
+  return all;
+}
+
+void check_all_done(Processes& processes) {
+  const auto ended = codes(processes);
+  for (std::size_t rank = 0; rank < processes.size(); ++rank) {
+    CAPTURE(rank);
+    CHECK_MESSAGE(ended[rank] == 0, processes[rank]->err());
+    if (rank > 0) CHECK(processes[rank]->err().empty());
+  }
+}
+
+nlohmann::json difference(const std::filesystem::path& a, const std::filesystem::path& b) {
+  const auto result =
+      run_command("compare --json " + (a / "image.nii.gz").string() + " " + (b / "image.nii.gz").string());
+  REQUIRE_MESSAGE(result.code == 0, result.err);
+  return result.json();
+}
+
+nlohmann::json run_json_of(const std::filesystem::path& folder) {
+  return nlohmann::json::parse(text_of(folder / "run.json"));
+}
+
+/// A run of so many threads of one process, with deterministic sums.
+const std::filesystem::path& by_threads() {
+  static const TemporaryFolder folder;
+  static const std::filesystem::path out = folder / "threads";
+  if (!std::filesystem::exists(out)) {
+    const auto run = run_command(reconstruction(out, "--ranks 3 --set projected.deterministic=true"));
+    REQUIRE_MESSAGE(run.code == 0, run.err);
+  }
+  return out;
+}
+
+constexpr auto* deterministic = "--set projected.deterministic=true";
+/// So slow that there is time to disturb it.
+constexpr auto* slow = "--set 'projected.fault={delay_ms: 400}'";
+
+bool comes_to_updates(const std::filesystem::path& out) {
+  for (int i = 0; i < 500; ++i) {
+    const CommandResult asked = run_command("control " + out.string() + " --json");
+    if (asked.code == 0 && asked.json()["status"]["books"]["reconstructed"] > 0) return true;
+    std::this_thread::sleep_for(20ms);
+  }
+  return false;
+}
+
+struct Ended {
+  std::vector<int> codes;
+  double longest_s = 0;
+};
+
+/// What a disturbance of one of three processes of a slow run leads to.
+Ended disturbed(Processes& processes, int rank, int signal) {
+  const auto began = std::chrono::steady_clock::now();
+  processes[static_cast<std::size_t>(rank)]->signal(signal);
+  Ended ended;
+  for (std::size_t i = 0; i < processes.size(); ++i)
+    ended.codes.push_back(static_cast<int>(i) == rank && signal == SIGSTOP ? 1 : processes[i]->wait());
+  ended.longest_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  return ended;
+}
+
+}  // namespace
+
+TEST_CASE("processes of one run give the image and the books of threads, bit for bit where it is deterministic") {
+  const TemporaryFolder folder;
+  for (const int ranks : {1, 2, 3, 4}) {
+    CAPTURE(ranks);
+    const auto out = folder / std::to_string(ranks);
+    // One alone cuts its subsets into as many parts where it is told to.
+    auto processes = started(ranks, reconstruction(out, fmt::format("{} --set rank_parts=8", deterministic)));
+    check_all_done(processes);
+    CHECK(difference(out, by_threads())["max_abs"] == 0);
+    const auto report = run_json_of(out);
+    CHECK(report["books"] == run_json_of(by_threads())["books"]);
+    if (ranks == 1) continue;
+    const auto& figures = report["gadgets"]["projected"]["figures"];
+    REQUIRE(figures["rank_devices"].size() == static_cast<std::size_t>(ranks));
+    CHECK(figures["rank_devices"][1].get<std::string>().ends_with(": cpu"));
+    double data = 0;
+    for (const double of_rank : figures["rank_data"]) data += of_rank;
+    CHECK(data == 2 * report["books"]["reconstructed"].get<double>());
+  }
+}
+
+TEST_CASE("processes with sums as they come give the image of one within 1e-6") {
+  const TemporaryFolder folder;
+  const auto one = run_command(reconstruction(folder / "one"));
+  REQUIRE_MESSAGE(one.code == 0, one.err);
+  auto processes = started(3, reconstruction(folder / "three"));
+  check_all_done(processes);
+  CHECK(difference(folder / "three", folder / "one")["nrms"].get<double>() < 1e-6);
+}
+
+TEST_CASE("mpirun starts the ranks of a run") {
+  if (run_line("mpirun --version").code != 0) return skip_test("mpirun");
+  const TemporaryFolder folder;
+  const auto run = run_line("timeout 60 mpirun --allow-run-as-root --oversubscribe -n 3 " + program().string() + " " +
+                            reconstruction(folder / "out", deterministic));
+  REQUIRE_MESSAGE(run.code == 0, run.err);
+  CHECK(run_json_of(folder / "out")["gadgets"]["projected"]["figures"]["rank_devices"].size() == 3);
+  CHECK(difference(folder / "out", by_threads())["max_abs"] == 0);
+}
+
+TEST_CASE("tasks of a step of Slurm's are the ranks of a run") {
+  const TemporaryFolder folder;
+  Processes tasks;
+  for (int rank = 0; rank < 3; ++rank)
+    tasks.push_back(std::make_unique<RankProcess>(
+        fmt::format("SLURM_PROCID={} SLURM_STEP_NUM_TASKS=3 SLURM_NTASKS=3 SLURM_JOB_ID={} SLURM_STEP_ID=0 "
+                    "SLURM_STEP_NUM_NODES=1 SLURM_STEP_NODELIST=localhost",
+                    rank, ::getpid()),
+        reconstruction(folder / "out", deterministic)));
+  check_all_done(tasks);
+  CHECK(difference(folder / "out", by_threads())["max_abs"] == 0);
+}
+
+TEST_CASE("ranks with keys come together, and one without the key does not") {
+  const TemporaryFolder folder;
+  REQUIRE(run_command("keys new job -o " + folder.path().string()).code == 0);
+  const std::string keys = fmt::format(
+      "--key {0}/job.secret.yaml --server-key {0}/job.public.yaml --allowed-keys "
+      "{0}/job.public.yaml",
+      folder.path().string());
+  auto processes = started(2, reconstruction(folder / "out", deterministic) + " " + keys);
+  check_all_done(processes);
+  CHECK(difference(folder / "out", by_threads())["max_abs"] == 0);
+  const int port = free_port();
+  RankProcess first("", fmt::format("{} {} --join 127.0.0.1:{} --rank 0/2 --join-timeout 2",
+                                    reconstruction(folder / "none"), keys, port));
+  RankProcess other(
+      "", fmt::format("{} --join 127.0.0.1:{} --rank 1/2 --join-timeout 2", reconstruction(folder / "none"), port));
+  CHECK(first.wait() == 2);
+  CHECK(other.wait() == 2);
+  CHECK(first.err().find("rank 1 of 2 did not come") != std::string::npos);
+}
+
+TEST_CASE("what cannot be one run begins none: the first rank says why in a line, and all exit with 2") {
+  const TemporaryFolder folder;
+  const auto refused = [&](Processes processes) {
+    for (const int code : codes(processes)) CHECK(code == 2);
+    for (std::size_t rank = 1; rank < processes.size(); ++rank) CHECK(processes[rank]->err().empty());
+    CHECK_FALSE(std::filesystem::exists(folder / "none" / "run.json"));
+    const std::string said = processes.front()->err();
+    CHECK(std::count(said.begin(), said.end(), '\n') == 1);
+    return said;
+  };
+  const std::string run = reconstruction(folder / "none");
+  CHECK(refused(started(2, run, "--set subsets.iterations=3")).find("another pipeline") != std::string::npos);
+  CHECK(refused(started(2, run, "--set subsets.iterations=oops")).find("rank 1, on ") != std::string::npos);
+  CHECK(refused(started(3, run + " --ranks 2")).find("contradicts the 3 processes") != std::string::npos);
+  const int port = free_port();
+  const auto joins = [&](const std::string& rank) {
+    return std::make_unique<RankProcess>(
+        "", fmt::format("{} --join 127.0.0.1:{} --rank {} --join-timeout 2", run, port, rank));
+  };
+  Processes twice;
+  twice.push_back(joins("0/3"));
+  twice.push_back(joins("1/3"));
+  twice.push_back(joins("1/3"));
+  CHECK(refused(std::move(twice)).find("two processes say that they are rank 1") != std::string::npos);
+  Processes alone;
+  alone.push_back(joins("0/3"));
+  CHECK(refused(std::move(alone)).find("ranks 1, 2 of 3 did not come") != std::string::npos);
+}
+
+TEST_CASE("a port that is taken, and options that contradict each other, are said at once") {
+  const TemporaryFolder folder;
+  const int taken = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  REQUIRE(::bind(taken, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0);
+  REQUIRE(::listen(taken, 1) == 0);
+  socklen_t size = sizeof(address);
+  ::getsockname(taken, reinterpret_cast<sockaddr*>(&address), &size);
+  const auto said = [&](const std::string& more, const std::string& environment = "") {
+    RankProcess process(environment, reconstruction(folder / "none", more));
+    CHECK(process.wait(5s) == 2);
+    return process.err();
+  };
+  CHECK(said(fmt::format("--join 127.0.0.1:{} --rank 0/2", ntohs(address.sin_port))).find("name another port") !=
+        std::string::npos);
+  ::close(taken);
+  CHECK(said("--rank 1/2").find("needs --join HOST:PORT") != std::string::npos);
+  CHECK(said("--join 127.0.0.1:5000").find("--join needs --rank") != std::string::npos);
+  CHECK(said("--join 127.0.0.1:5000 --rank 0of2").find("write --rank 1/3") != std::string::npos);
+  CHECK(said("--join example.org:5000 --rank 0/2").find("needs keys") != std::string::npos);
+  CHECK(said("", "OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=many").find("contradicts itself") != std::string::npos);
+  CHECK(said("", "OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_LOCAL_SIZE=2").find("write --join") !=
+        std::string::npos);
+}
+
+TEST_CASE("an error of a rank ends all with 1, and the first names the rank, its host and the gadget") {
+  const TemporaryFolder folder;
+  auto processes = started(3, reconstruction(folder / "out"), "", "{throw_at: 3}");
+  for (const int code : codes(processes)) CHECK(code == 1);
+  const std::string said = processes.front()->err();
+  CHECK(said.find("'projected'") != std::string::npos);
+  CHECK(said.find("rank 2, on ") != std::string::npos);
+  CHECK(said.find("throw_at 3") != std::string::npos);
+  CHECK(processes[1]->err().empty());
+  CHECK(processes[2]->err().empty());
+  CHECK_FALSE(std::filesystem::exists(folder / "out" / "image.nii.gz"));
+}
+
+TEST_CASE("a process that is killed or halted ends the run everywhere within ten seconds") {
+  const TemporaryFolder folder;
+  for (const auto& [rank, signal] : {std::pair{2, SIGKILL}, std::pair{1, SIGSTOP}, std::pair{0, SIGKILL}}) {
+    CAPTURE(rank);
+    CAPTURE(signal);
+    const auto out = folder / fmt::format("{}_{}", rank, signal);
+    auto processes = started(3, reconstruction(out, slow));
+    REQUIRE(comes_to_updates(out));
+    const Ended ended = disturbed(processes, rank, signal);
+    CHECK(ended.longest_s < 10);
+    for (std::size_t i = 0; i < ended.codes.size(); ++i)
+      CHECK(ended.codes[i] == (static_cast<int>(i) == rank && signal == SIGKILL ? 128 + SIGKILL : 1));
+    const std::string said = processes[rank == 0 ? 1 : 0]->err();
+    CHECK(said.find(rank == 0 ? "nothing was heard of the first rank" : fmt::format("rank {}, on ", rank)) !=
+          std::string::npos);
+    CHECK_FALSE(std::filesystem::exists(out / "image.nii.gz"));
+  }
+}
+
+TEST_CASE("a rank that is killed while the first waits for data ends the run, which says so in run.json") {
+  const TemporaryFolder folder;
+  const auto out = folder / "out";
+  auto processes = started(2, fmt::format("run live_osem --quiet --backend cpu --out {} --set feed.endpoint=tcp://"
+                                          "127.0.0.1:{}",
+                                          out.string(), free_port()));
+  bool is_waiting = false;
+  for (int i = 0; i < 500 && !is_waiting; ++i) {
+    is_waiting = run_command("control " + out.string() + " --json").code == 0;
+    std::this_thread::sleep_for(20ms);
+  }
+  REQUIRE(is_waiting);
+  const Ended ended = disturbed(processes, 1, SIGKILL);
+  CHECK(ended.codes == std::vector{1, 128 + SIGKILL});
+  CHECK(ended.longest_s < 10);
+  CHECK(processes.front()->err().find("rank 1, on ") != std::string::npos);
+  CHECK(text_of(out / "run.json").find("nothing was heard of it") != std::string::npos);
+}
+
+TEST_CASE("a rank that is there and gives no sum is said to hang, and ends the run within twenty seconds") {
+  const TemporaryFolder folder;
+  auto processes = started(2, reconstruction(folder / "out"), "", "{delay_at: 2, delay_ms: 60000}");
+  for (const int code : codes(processes)) CHECK(code == 1);
+  const std::string said = processes.front()->err();
+  CHECK(said.find("'projected'") != std::string::npos);
+  CHECK(said.find("rank 1, on ") != std::string::npos);
+  CHECK(said.find("it hangs") != std::string::npos);
+}
+
+TEST_CASE("a run of three processes that was killed goes on with two, and ends with the image of one") {
+  const TemporaryFolder folder;
+  const auto live = [&](const std::filesystem::path& out, const std::string& more) {
+    std::filesystem::create_directories(out);
+    const auto file = out / "live.yaml";
+    std::ofstream(file) << "backend: cpu\nimage: {size: [16, 16, 8], voxel_mm: [16, 16, 18]}\nrank_parts: 8\ngadgets:\n"
+                        << "  feed: {use: file_source, path: " << ranks_recording().string() << ", chunk_kib: 7}\n"
+                        << R"(  events: {use: petsird_decoder, from: feed, batch_events: 1500}
+  subsets: {use: live_subsets, from: events, events: 4000, iterations: 1}
+  projected: {use: joseph_projector, from: {events: subsets, image: estimate}, deterministic: true,
+    sensitivity: {exact_pairs: 0, sampled_pairs: 20000, cache: false}, edge: {events: {messages: 1}}}
+  estimate: {use: osem_update, from: projected}
+  checkpoint: {use: checkpoint_writer, from: estimate, every_s: 0}
+  file: {use: nifti_writer, from: estimate}
+)";
+    return "run " + file.string() + " --quiet --out " + out.string() + " " + more;
+  };
+  const auto one = run_command(live(folder / "one", ""));
+  REQUIRE_MESSAGE(one.code == 0, one.err);
+  const auto out = folder / "killed";
+  auto killed = started(3, live(out, ""), "", "{kill_at: 4}");
+  CHECK(codes(killed) == std::vector{1, 1, 128 + SIGKILL});
+  REQUIRE(checkpoint_step(out).update > 0);
+  auto resumed = started(2, live(out, "--set resume_from=" + out.string()));
+  check_all_done(resumed);
+  CHECK(difference(out, folder / "one")["max_abs"] == 0);
+  CHECK(run_json_of(out)["books"] == run_json_of(folder / "one")["books"]);
+}
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,104 @@
+// One run of several processes: see rank_command.hpp.
+#include "tools/command/rank_command.hpp"
+
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/base/log.hpp"
+#include "core/base/version.hpp"
+#include "core/describe/describe_text.hpp"
+#include "gadgets/ranks/rank_group.hpp"
+#include "tools/command/errors.hpp"
+#include "tools/command/key_options.hpp"
+#include "tools/command/rank_worker.hpp"
+
+namespace tofstream::command {
+
+namespace {
+
+// What must be alike in all processes, beside the pipeline.
+std::string program_in_words() {
+  std::string words = fmt::format("tofstream {} ({})", version(), commit());
+  for (const GadgetInfo* gadget : registry().all())
+    if (!gadget->origin.empty()) words += fmt::format(", plug-in gadget {}", gadget->name);
+  return words;
+}
+
+void run_first(const RankOptions& options, const JoinedPlace& joined,
+               const std::function<Pipeline(bool is_first)>& load,
+               const std::function<void(Pipeline, RankGroup*)>& run) {
+  Pipeline pipeline = load(true);
+  std::unique_ptr<RankGroup> group;
+  from_input([&] {
+    group = std::make_unique<RankGroup>(
+        RankGroup::Settings{.own = identity_of(joined.place, program_in_words(), flow_text(pipeline.resolved)),
+                            .endpoint = joined.endpoint,
+                            .keys = keys_of(options.join.keys, true),
+                            .patience = std::chrono::milliseconds(static_cast<std::int64_t>(1000 * options.timeout_s)),
+                            .warn = [](std::string_view text) { program_log().warn("{}", text); }});
+    return 0;
+  });
+  const RankGroupInUse used(*group);
+  try {
+    run(std::move(pipeline), group.get());
+  } catch (const InputError&) {
+    group->end(2);
+    throw;
+  }
+}
+
+// What is wrong with it, the first rank says.
+int run_other(const RankOptions& options, const JoinedPlace& joined,
+              const std::function<Pipeline(bool is_first)>& load) {
+  Pipeline pipeline;
+  RankIdentity own = identity_of(joined.place, program_in_words(), "");
+  try {
+    pipeline = load(false);
+    own.pipeline = flow_text(pipeline.resolved);
+  } catch (const std::exception& error) {
+    own.problem = error.what();
+  }
+  return work_as_rank({.own = std::move(own),
+                       .endpoint = joined.endpoint,
+                       .keys = keys_of(options.join.keys, false),
+                       .patience = std::chrono::milliseconds(static_cast<std::int64_t>(1000 * options.timeout_s)),
+                       .pipeline = pipeline});
+}
+
+}  // namespace
+
+void add_rank_options(Command& command, RankOptions& options) {
+  command.add_option("--join", options.join.join,
+                     "One run of several processes, on one host or several: where they meet, HOST:PORT of the first. "
+                     "mpirun and srun mostly say it themselves; none: this process is alone, whatever they say");
+  command.add_option("--rank", options.join.rank,
+                     "Which of them this is, such as 1/3 (0, the first, writes the results)");
+  command.add_option("--join-timeout", options.timeout_s, "How long they wait for each other, in s (default: 30)")
+      .shows_default("30");
+  add_key_options(command, options.join.keys, true, true);
+}
+
+void run_on_ranks(const RankOptions& options, const std::function<Pipeline(bool is_first)>& load,
+                  const std::function<void(Pipeline, RankGroup*)>& run) {
+  if (!(options.timeout_s > 0 && options.timeout_s < 1e6)) throw InputError("--join-timeout must be some seconds");
+  std::optional<JoinedPlace> joined;
+  try {
+    joined = joined_place(options.join, [](const char* name) -> const char* { return std::getenv(name); });
+  } catch (const WrongPlace& wrong) {
+    if (!wrong.is_first) throw ExitWith{2};
+    throw InputError(wrong.what());
+  }
+  if (!joined) return run(load(true), nullptr);
+  if (joined->place.ranks == 1) return run(load(true), nullptr);
+  if (joined->place.rank == 0) return run_first(options, *joined, load, run);
+  if (const int code = run_other(options, *joined, load); code != 0) throw ExitWith{code};
+}
+
+}  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

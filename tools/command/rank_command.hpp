@@ -1,0 +1,27 @@
+// A command of which several processes make one run: options, and which part of it is this process's.
+#pragma once
+
+#include <functional>
+
+#include "core/pipeline/pipeline.hpp"
+#include "gadgets/ranks/launcher.hpp"
+#include "tools/command/command_line.hpp"
+
+namespace tofstream::command {
+
+struct RankOptions {
+  JoinOptions join;
+  double timeout_s = 30;
+};
+
+/// --join, --rank, --join-timeout and the keys.
+void add_rank_options(Command& command, RankOptions& options);
+
+/// Runs the pipeline that `load` gives (and of which it prints warnings for the first alone): alone, as the first of
+/// several processes once they are all there, or as another, which never calls `run` and ends with the first one's exit
+/// code. Throws InputError and ExitWith.
+void run_on_ranks(const RankOptions& options, const std::function<Pipeline(bool is_first)>& load,
+                  const std::function<void(Pipeline, RankGroup*)>& run);
+
+}  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0
