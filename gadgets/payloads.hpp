@@ -56,7 +56,9 @@ struct UpdateStep {
   bool keeps_image = false;  // of a restart: but not the image, which comes out again
   int number = 0;            // of the subset, the same in each iteration, whatever its place
   int round = 0;             // of data that grow: which update with the subset as it stands; 0: iteration says it
-  ScanFrame frame = {};      // iterations and subsets are its own
+  bool passed = false;       // its data were not projected, since the estimate is at rest: no update was made
+  int gate = 0;              // whose data these are, from 1; 0: data of no gate
+  ScanFrame frame = {};      // iterations and subsets are its own; of a gate: its number, and its time in all
 
   /// Which pass over the subset's data as they stand this is, from 1.
   int pass() const { return round > 0 ? round : iteration; }
@@ -83,6 +85,8 @@ struct Subset {
   std::shared_ptr<const Quantity> quantity = {};
   // The mean over the scan, which the sensitivity is to have.
   Conditions conditions = {};
+  // T_g/T of every gate in a pass over all of them, as time_fraction says it of a subset; null: not gated.
+  std::shared_ptr<const std::vector<double>> gate_times = {};
 
   /// A batch that names the scanner: the announcement's, or the first one. Null where there is neither.
   const Data* sample() const { return announced ? announced.get() : batches.empty() ? nullptr : batches.front().get(); }
@@ -126,6 +130,10 @@ struct AppliedOperator {
   std::shared_ptr<const ImageOperator> image_operator;
   std::string name;       // of its gadget
   bool is_basis = false;  // what it takes are coefficients, and what it gives is the image that the user wants
+  // Where subsets go through different operators: its adjoint is their mean, weighted with their time. Null: this one
+  // operator is all subsets'.
+  std::shared_ptr<const ImageOperator> mean = {};
+  double time = 1;  // T/T_ref of all subsets together, where there is a mean
   friend bool operator==(const AppliedOperator&, const AppliedOperator&) = default;
 };
 
@@ -133,9 +141,10 @@ struct AppliedOperator {
 /// through.
 struct Projected {
   UpdateStep step;
-  std::shared_ptr<const Image> back_projection;
+  std::shared_ptr<const Image> back_projection;  // null of a step that was passed
   // Times time_fraction, the subset's own sensitivity. For subsets in time order it is the sensitivity of the whole
-  // reference time; otherwise the subset's, with a time_fraction of 1. In the memory of the back projection.
+  // reference time; otherwise the subset's share of `support`, with the time_fraction of the whole: 1 for views. In the
+  // memory of the back projection.
   std::shared_ptr<const Image> sensitivity;
   double time_fraction = 1;
   EmTally tally;
@@ -145,7 +154,7 @@ struct Projected {
   Rejected rejected = {};            // of all the projector's data so far
   std::string coefficients_of = {};  // gadgets whose coefficients the update makes; empty: it makes the image
   Modality modality = Modality::unknown;
-  std::size_t bytes() const { return back_projection->bytes(); }
+  std::size_t bytes() const { return back_projection ? back_projection->bytes() : 0; }
 };
 
 /// A copy on the host of an image that lies on a GPU, made at the first request and shared by all who ask: writers,
@@ -179,6 +188,9 @@ struct Estimate {
   std::map<std::string, double> kept = {};    // by the update's algorithm, by name: goes into a checkpoint
   std::vector<AppliedOperator> through = {};  // since the update gave it, the first one first
   Modality modality = Modality::unknown;
+  // No further update is wanted with the data of this pass: a projector answers their subsets without projecting them
+  // (UpdateStep::passed), and the update answers that by an announcement, so that nobody else sees it.
+  bool is_at_rest = false;
 
   /// The same estimate as another image of the same quantity: filtered, or on another grid.
   Estimate with(std::shared_ptr<const Image> other) const {
@@ -188,7 +200,8 @@ struct Estimate {
             .rejected = rejected,
             .filters = filters,
             .through = through,
-            .modality = modality};
+            .modality = modality,
+            .is_at_rest = is_at_rest};
   }
   bool is_announcement() const { return !image; }
   std::size_t bytes() const { return image ? image->bytes() : 0; }

@@ -72,7 +72,7 @@ struct KappaImage {
       throw std::runtime_error(
           fmt::format("kappa needs {} passes over all data: set subsets.iterations={}", kappa_passes, kappa_passes));
     add(*projected, back_[static_cast<std::size_t>(step.iteration - 1)]);
-    if (step.iteration == 1) time_ += projected->support ? 1.0 / step.subsets : projected->time_fraction;
+    if (step.iteration == 1) time_ += projected->support ? projected->time_fraction / step.subsets : projected->time_fraction;
     if (step.last) return emit(kappa(step, context));
     emit(at(step.ends_iteration ? step.iteration : step.iteration - 1, step));
   }

@@ -123,10 +123,10 @@ struct SingleScatterGadget {
       set_scanner(*sample->scanner);
     if (const EventBatch* sample = subset.sample()) require_still(*sample, "single_scatter");
     require_voxels(estimate);
-    if (subset.step.frame.number > 0)
+    if (subset.step.frame.number > 0 || subset.step.gate > 0)
       throw std::runtime_error(
-          "scatter is not told apart by frames: leave this gadget out of a pipeline with framing, and give "
-          "event_corrections a scatter file");
+          "scatter is not told apart by frames or gates: leave this gadget out of a pipeline with framing or gating, and "
+          "give event_corrections a scatter file");
     require_correctable(subset);
     if (subset.step.restart) begin_anew();
     note_tails(subset);

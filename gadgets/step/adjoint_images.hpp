@@ -2,26 +2,37 @@
 // so the update needs O_1^T ... O_n^T of the back projection and of the sensitivity.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gadgets/payloads.hpp"
 #include "gadgets/per_image.hpp"
+#include "kernels/em/image_sum.hpp"
 
 namespace tofstream {
 
 class AdjointImages {
  public:
   /// Applies the adjoints, the last operator's first, to the back projection, the sensitivity and the support. Those of
-  /// a sensitivity are kept as long as it is sent. Throws as ImageOperator does.
+  /// a sensitivity are kept as long as it is sent. Where subsets go through different operators, which then have a
+  /// mean, the sensitivity becomes the subset's own share of the whole, T_k/T O_k^T s, and the support is their sum, the
+  /// mean's adjoint of s. Throws as ImageOperator does.
   void apply(const std::vector<AppliedOperator>& through, Projected& projected) {
     if (through.empty()) return;
-    if (!(through == through_)) kept_ = {};
-    through_ = through;
-    projected.back_projection = adjoint_of(projected.back_projection);
-    projected.sensitivity = kept(projected.sensitivity);
-    if (projected.support) projected.support = kept(projected.support);
+    Kept& kept = kept_of(through);
+    projected.back_projection = adjoint_of(through, projected.back_projection);
+    const ImagePointer subset = projected.sensitivity, whole = projected.support ? projected.support : subset;
+    projected.sensitivity = kept.adjoints.of(subset, [&] { return adjoint_of(through, subset); });
+    if (const AppliedOperator* const changing = changing_one(through)) {
+      projected.support = means_.of(whole, [&] { return adjoint_of(through, whole, true); });
+      projected.sensitivity = kept.share_of(projected.sensitivity, projected.time_fraction / changing->time);
+      projected.time_fraction = changing->time;
+    } else if (projected.support) {
+      projected.support = kept.adjoints.of(whole, [&] { return adjoint_of(through, whole); });
+    }
     for (const AppliedOperator& applied : through)
       if (applied.is_basis) projected.coefficients_of += (projected.coefficients_of.empty() ? "" : ", ") + applied.name;
   }
@@ -29,18 +40,54 @@ class AdjointImages {
  private:
   using ImagePointer = std::shared_ptr<const Image>;
 
-  ImagePointer adjoint_of(ImagePointer image) const {
-    for (auto applied = through_.rbegin(); applied != through_.rend(); ++applied)
-      image = std::make_shared<const Image>(applied->image_operator->adjoint(*image));
+  struct Share {
+    ImagePointer of, image;
+    double share = 1;
+  };
+
+  // What operators in a row gave.
+  struct Kept {
+    std::vector<AppliedOperator> through;
+    PerImage<ImagePointer> adjoints;
+    std::vector<Share> shares;
+
+    ImagePointer share_of(const ImagePointer& image, double share) {
+      for (const Share& known : shares)
+        if (known.of == image && known.share == share) return known.image;
+      std::erase_if(shares, [&](const Share& known) { return known.of != image; });  // that is not sent again
+      auto scaled = std::make_shared<Image>(Image::zeros(image->grid, image->voxels.memory()));
+      add_difference(*scaled, share, *image);
+      return shares.emplace_back(Share{image, std::move(scaled), share}).image;
+    }
+  };
+
+  static const AppliedOperator* changing_one(const std::vector<AppliedOperator>& through) {
+    for (const AppliedOperator& applied : through)
+      if (applied.mean) return &applied;
+    return nullptr;
+  }
+
+  // Of operators that take turns all are kept, of others the last.
+  Kept& kept_of(const std::vector<AppliedOperator>& through) {
+    const auto known = std::ranges::find(kept_, through, &Kept::through);
+    if (known != kept_.end()) return *known;
+    const AppliedOperator* const changing = changing_one(through);
+    const AppliedOperator* const before = kept_.empty() ? nullptr : changing_one(kept_.front().through);
+    if (!changing || !before || changing->mean != before->mean) kept_.clear(), means_ = {};
+    return kept_.emplace_back(Kept{through, {}, {}});
+  }
+
+  // `of_all`: where an operator changes, by its mean.
+  static ImagePointer adjoint_of(const std::vector<AppliedOperator>& through, ImagePointer image, bool of_all = false) {
+    for (auto applied = through.rbegin(); applied != through.rend(); ++applied) {
+      const ImageOperator& by = of_all && applied->mean ? *applied->mean : *applied->image_operator;
+      image = std::make_shared<const Image>(by.adjoint(*image));
+    }
     return image;
   }
 
-  ImagePointer kept(const ImagePointer& image) {
-    return kept_.of(image, [&] { return adjoint_of(image); });
-  }
-
-  std::vector<AppliedOperator> through_;
-  PerImage<ImagePointer> kept_;
+  std::vector<Kept> kept_;
+  PerImage<ImagePointer> means_;  // adjoints by what takes turns, all together
 };
 
 }  // namespace tofstream

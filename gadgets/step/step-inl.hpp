@@ -21,6 +21,7 @@ Step<Data>::Step(StepSettings settings, std::unique_ptr<SystemModel<Data>> model
 template <class Data>
 Projected Step<Data>::operator()(const Subset<Data>& subset, const Estimate& estimate, const Additive<Data>* additive,
                                  Context& context) {
+  if (estimate.is_at_rest && subset.step.iteration > 0) return passed(subset, context);
   if (additive && additive->of != estimate.image)
     throw std::runtime_error(
         "the additive terms belong to another estimate than the one that is projected: let their estimator read the "
@@ -58,6 +59,17 @@ Projected Step<Data>::operator()(const Subset<Data>& subset, const Estimate& est
   if (subset.step.iteration > 0) report(projected, *estimate.image, context);
   adjoint_.apply(estimate.through, projected);
   if (subset.step.restart) iteration_ = {};
+  return projected;
+}
+
+// What an update that is at rest is told: there are no data that no update had before, since it rests at an iteration's
+// end.
+template <class Data>
+Projected Step<Data>::passed(const Subset<Data>& subset, Context& context) const {
+  const UpdateStep& step = subset.step;
+  context.progress(step.subsets * step.iterations, step.subsets * step.iterations, updates_unit);
+  Projected projected{.step = step, .modality = model_->modality()};
+  projected.step.passed = true;
   return projected;
 }
 

@@ -36,7 +36,8 @@ class Step {
   Step(StepSettings settings, std::unique_ptr<SystemModel<Data>> model);
 
   /// The back projection of one subset against one estimate; zeros for a subset without data. Books the data in the
-  /// first iteration. `additive`: null where nothing gives terms. Throws what the model throws, and std::runtime_error
+  /// first iteration. Where the estimate is at rest, nothing is projected, and the answer's step is passed. `additive`:
+  /// null where nothing gives terms. Throws what the model throws, and std::runtime_error
   /// for terms of another estimate.
   Projected operator()(const Subset<Data>& subset, const Estimate& estimate, const Additive<Data>* additive,
                        Context& context);
@@ -45,6 +46,7 @@ class Step {
   void finish() const;
 
  private:
+  Projected passed(const Subset<Data>& subset, Context& context) const;
   void note_terms(const Subset<Data>& subset, const Additive<Data>& additive);
   NamedCorrection made_by_terms(const Additive<Data>& additive) const;
   void note_new(const EmTally& tally, const UpdateStep& step, const Estimate& estimate, Context& context);

@@ -30,6 +30,7 @@ struct OfflineSettings {
   // Where these updates are one frame's, of several.
   ScanFrame frame = {};
   std::int64_t updates_before = 0;
+  std::shared_ptr<const std::vector<double>> gate_times = {};  // see Subset
 };
 
 /// `Data`: see Subset.
@@ -141,9 +142,11 @@ class OfflineUpdates {
     UpdateStep step{iteration, settings_.iterations, place, count, ends, is_last, ++updates_};
     step.number = static_cast<int>(number);
     step.frame = settings_.frame;
+    step.gate = stored.gate;
     Subset<Data> subset{step, stored.batches, stored.time_fraction};
     subset.next_batch = first_batch_after(iteration, place, ends);
     subset.quantity = quantity_();
+    subset.gate_times = settings_.gate_times;
     subset.conditions = conditions_for(number);
     misfit_.note(stored.conditions, subset.conditions);
     if (last_time) stored.batches.clear();

@@ -17,6 +17,7 @@ struct StoredSubset {
   double exposed_s = 0;  // the same, weighted with each batch's exposure; the sensitivity is scaled with it
   double time_fraction = 1;
   Conditions conditions = {};  // of list mode, the mean over this time
+  int gate = 0;                // whose data these are; 0: of no gate
   bool is_rest = false;        // too few events for an update of its own: used with the subset before it
 
   std::uint64_t event_count() const {

@@ -21,24 +21,32 @@ void WholeStream::take(EventBatch batch, const MessageInfo& message, EventStore&
 
 void WholeStream::cut(OfflineUpdates<EventBatch>& updates, EventStore& store, Emit<EventSubset>& emit,
                       Context& context) {
+  cut(
+      store,
+      [&](int subsets, Conditions mean) {
+        updates.set_conditions(std::move(mean));
+        updates.expect(subsets);
+      },
+      [&](StoredEvents subset, const MessageInfo& data) { updates.arrive(std::move(subset), data, emit, context); });
+}
+
+void WholeStream::cut(EventStore& store, const Begin& begin, const Take& take) {
   if (waiting_.empty()) return;
   emptied_.give_to(waiting_.back());
   MeanConditions conditions;
   for (const EventBatch& batch : waiting_) conditions.add(batch);
-  updates.set_conditions(conditions.get());
+  const std::vector<Share> shares = equal_shares();
+  begin(static_cast<int>(shares.size()), conditions.get());
   if (settings_.cut == SubsetCut::interleaved)
-    deal_out(updates, store, emit, context);
+    deal_out(shares, store, take);
   else
-    cut_by_time(updates, store, emit, context);
+    cut_by_time(shares, store, take);
   waiting_.clear();
 }
 
 // Cuts the waiting events into equal subsets of consecutive events.
-void WholeStream::cut_by_time(OfflineUpdates<EventBatch>& updates, EventStore& store, Emit<EventSubset>& emit,
-                              Context& context) {
-  const std::vector<Share> shares = equal_shares();
+void WholeStream::cut_by_time(const std::vector<Share>& shares, EventStore& store, const Take& take) {
   const std::vector<double> time_fractions = share_reference_time(shares);
-  updates.expect(static_cast<int>(shares.size()));
   std::vector<EventBatch> open;
   std::int64_t begin = 0;
   std::size_t k = 0, first = 0;  // first: the batch in which the open subset begins
@@ -56,19 +64,16 @@ void WholeStream::cut_by_time(OfflineUpdates<EventBatch>& updates, EventStore& s
       if (begin < shares[k].end) continue;
       StoredEvents subset = stored_subset(std::exchange(open, {}), store);
       subset.time_fraction = time_fractions[k++];
-      updates.arrive(std::move(subset), data_between(came_[first], came_[last]), emit, context);
+      take(std::move(subset), data_between(came_[first], came_[last]));
     }
   }
 }
 
 // Deals the waiting events out to as many subsets as equal_shares() has, each of which stands for the same time.
-void WholeStream::deal_out(OfflineUpdates<EventBatch>& updates, EventStore& store, Emit<EventSubset>& emit,
-                           Context& context) {
-  const std::vector<Share> shares = equal_shares();
+void WholeStream::deal_out(const std::vector<Share>& shares, EventStore& store, const Take& take) {
   const std::vector<double> time_fractions = share_reference_time(shares);
   const double equal_fraction =
       std::accumulate(time_fractions.begin(), time_fractions.end(), 0.0) / static_cast<double>(time_fractions.size());
-  updates.expect(static_cast<int>(shares.size()));
   std::vector<std::vector<EventBatch>> open(shares.size());
   std::int64_t begin = 0;
   for (EventBatch& batch : waiting_) {
@@ -82,7 +87,7 @@ void WholeStream::deal_out(OfflineUpdates<EventBatch>& updates, EventStore& stor
   for (std::vector<EventBatch>& batches : open) {
     StoredEvents subset = stored_subset(std::exchange(batches, {}), store);
     subset.time_fraction = equal_fraction;
-    updates.arrive(std::move(subset), data, emit, context);
+    take(std::move(subset), data);
   }
 }
 
@@ -91,8 +96,9 @@ std::vector<WholeStream::Share> WholeStream::equal_shares() const {
   const std::int64_t total = std::accumulate(waiting_.begin(), waiting_.end(), std::int64_t{0},
                                              [](std::int64_t sum, const EventBatch& b) { return sum + b.count; });
   // Many subsets of few events would each set most of the image to zero, for good.
-  const std::int64_t subsets =
-      settings_.least_events > 0 ? std::clamp<std::int64_t>(total / settings_.least_events, 1, settings_.subsets) : settings_.subsets;
+  const std::int64_t subsets = settings_.least_events > 0
+                                   ? std::clamp<std::int64_t>(total / settings_.least_events, 1, settings_.subsets)
+                                   : settings_.subsets;
   std::vector<Share> shares;
   for (std::int64_t k = 1, begin = 0; k <= subsets; ++k) {  // without overflow for any count of events
     const std::int64_t end = total / subsets * k + total % subsets * k / subsets;
@@ -127,9 +133,8 @@ std::vector<double> WholeStream::share_reference_time(const std::vector<Share>& 
   reference_s_ = timed ? reference_s : 0;
   std::vector<double> fractions;
   for (const Share& share : shares)
-    fractions.push_back(timed
-                            ? share.exposed_s / reference_s
-                            : static_cast<double>(share.end - share.begin) / static_cast<double>(shares.back().end));
+    fractions.push_back(timed ? share.exposed_s / reference_s
+                              : static_cast<double>(share.end - share.begin) / static_cast<double>(shares.back().end));
   return fractions;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -17,7 +18,8 @@ constexpr auto enum_names(SubsetCut) {
   return names(SubsetCut::time, "time", SubsetCut::interleaved, "interleaved");
 }
 inline constexpr auto* subset_cut_words =
-    "Of `subsets`: time: consecutive events each; interleaved: every subset has each so many-th event, so that it covers "
+    "Of `subsets`: time: consecutive events each; interleaved: every subset has each so many-th event, so that it "
+    "covers "
     "the whole scan and stands for an equal share";
 
 struct WholeStreamSettings {
@@ -35,6 +37,10 @@ class WholeStream {
   void take(EventBatch batch, const MessageInfo& message, EventStore& store);
   /// The stream has ended: its subsets go to `updates`, which sends them.
   void cut(OfflineUpdates<EventBatch>& updates, EventStore& store, Emit<EventSubset>& emit, Context& context);
+  /// The same for another who takes the subsets: first begin(), then take() of each, with the messages of its data.
+  using Begin = std::function<void(int subsets, Conditions mean)>;
+  using Take = std::function<void(StoredEvents subset, const MessageInfo& data)>;
+  void cut(EventStore& store, const Begin& begin, const Take& take);
   /// What an image of all that has come shows.
   std::shared_ptr<const Quantity> quantity() { return quantity_.get(reference_s_); }
   bool is_empty() const { return waiting_.empty(); }
@@ -46,8 +52,8 @@ class WholeStream {
     double seconds = 0, exposed_s = 0;
   };
 
-  void cut_by_time(OfflineUpdates<EventBatch>& updates, EventStore& store, Emit<EventSubset>& emit, Context& context);
-  void deal_out(OfflineUpdates<EventBatch>& updates, EventStore& store, Emit<EventSubset>& emit, Context& context);
+  void cut_by_time(const std::vector<Share>& shares, EventStore& store, const Take& take);
+  void deal_out(const std::vector<Share>& shares, EventStore& store, const Take& take);
   std::vector<Share> equal_shares() const;
   std::vector<double> share_reference_time(const std::vector<Share>& shares);
 

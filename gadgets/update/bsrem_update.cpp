@@ -62,7 +62,7 @@ struct BsremUpdate {
     weights_.note(projected);
     auto next = estimate_.copy();
     update(*next, projected, inputs.penalty.get(), context);
-    emit(estimate_.updated(std::move(next), projected, weights_.kept()));
+    emit(estimate_.updated(std::move(next), projected, context, weights_.kept()));
   }
 
  private:

@@ -21,7 +21,7 @@ MemoryNeed UpdateParams::memory() const {
 }
 
 EstimateKeeper::EstimateKeeper(const UpdateParams& settings)
-    : start_value_(settings.start_value), backend_(settings.backend) {
+    : start_value_(settings.start_value), backend_(settings.backend), rest_(settings.stop) {
   if (settings.image.is_auto()) {
     wish_ = settings.image.wish();
   } else {
@@ -42,15 +42,18 @@ Estimate EstimateKeeper::begin() {
 }
 
 Estimate EstimateKeeper::first(const std::optional<GridWish>& wish) const {
-  return {resumed_, image_, quantity_.get(), wish, host_copy_, rejected_before_, {}, kept_, {}, modality_};
+  return {resumed_, image_,    quantity_.get(),   wish, host_copy_, rejected_before_, {}, kept_,
+          {},       modality_, rest_.is_at_rest()};
 }
 
 std::optional<Estimate> EstimateKeeper::without_update(const Projected& projected) {
   modality_ = projected.modality;
+  if (projected.step.passed) return Estimate{.step = projected.step, .modality = modality_, .is_at_rest = true};
   if (projected.step.restart) {
     if (!projected.step.keeps_image) begin_on(grid_);
     quantity_ = resumed_quantity_ = {};
     kept_ = {};
+    rest_.begin_anew();
     Estimate estimate{.step = projected.step, .image = image_, .modality = modality_};
     if (!projected.step.keeps_image) estimate.host_copy = host_copy_;
     return estimate;
@@ -64,13 +67,15 @@ std::shared_ptr<Image> EstimateKeeper::copy() const {
   return std::make_shared<Image>(image_->to(memory_of(backend_)));
 }
 
-Estimate EstimateKeeper::updated(std::shared_ptr<const Image> next, const Projected& projected,
+Estimate EstimateKeeper::updated(std::shared_ptr<const Image> next, const Projected& projected, Context& context,
                                  std::map<std::string, double> kept) {
   if (projected.step.frame.number > 0 && resumed_.iteration > 0)
     throw std::runtime_error(
         "resume_from: a checkpoint does not say of which frame it is, so a run with frames begins anew: leave it out");
+  rest_.note(image_, next, projected.step, context);
   image_ = std::move(next);
   kept_ = std::move(kept);
+  rest_.keep(kept_);
   // A projector says it of all data so far.
   quantity_ = resumed_quantity_;
   quantity_.add(projected.quantity);
@@ -78,10 +83,17 @@ Estimate EstimateKeeper::updated(std::shared_ptr<const Image> next, const Projec
   estimate.rejected = projected.rejected;
   estimate.rejected.events += rejected_before_.events;
   estimate.kept = kept_;
+  if ((estimate.is_at_rest = rest_.is_at_rest())) end(estimate.step);
   if (!projected.coefficients_of.empty())
     estimate.filters = {{.other = fmt::format("coefficients of {}, not the image", projected.coefficients_of)}};
   estimate.modality = modality_ = projected.modality;
   return estimate;
+}
+
+// No update of the same image follows.
+void EstimateKeeper::end(UpdateStep& step) {
+  step.iterations = step.iteration;
+  step.last = step.frame.number == step.frame.frames;
 }
 
 void EstimateKeeper::begin_on(const Grid& grid) {
@@ -99,6 +111,7 @@ void EstimateKeeper::resume(const std::filesystem::path& folder) {
   resumed_ = {.iteration = checkpoint->step.iteration, .update = checkpoint->step.update};
   rejected_before_ = checkpoint->step.rejected;
   kept_ = checkpoint->step.kept;
+  rest_.resume(kept_);
   resumed_quantity_.add(checkpoint->quantity);
   quantity_ = resumed_quantity_;
   grid_ = checkpoint->image.grid;

@@ -13,6 +13,7 @@
 #include "gadgets/parameters.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/per_image.hpp"
+#include "gadgets/update/rest.hpp"
 
 namespace tofstream {
 
@@ -22,6 +23,7 @@ struct UpdateParams {
   float start_value = 1;
   float sensitivity_floor = 1e-3f;
   BackendChoice backend = BackendChoice::automatic;
+  StopParams stop;
   std::filesystem::path resume_from;  // empty: none
   static constexpr auto params = describe(
       param<&UpdateParams::image>("image", "The image to reconstruct"),
@@ -29,6 +31,7 @@ struct UpdateParams {
       param<&UpdateParams::sensitivity_floor>("sensitivity_floor", range(0, 1),
                                               "Voxels less sensitive than this fraction of the maximum become 0"),
       param<&UpdateParams::backend>("backend", "Where the update runs"),
+      param<&UpdateParams::stop>("stop", stop_words),
       param<&UpdateParams::resume_from>("resume_from",
                                         "Folder of a run that was killed: this run continues from its checkpoint"));
 
@@ -46,20 +49,22 @@ class EstimateKeeper {
   /// What goes to the projector first, in the backend's memory: an announcement where the scanner has yet to decide the
   /// grid. Sets a GPU up and fills a large image, so it takes some tenths of a second.
   Estimate begin();
-  /// The answer to an announcement or a restart, which ask for no update; nothing for any other `projected`.
+  /// The answer to an announcement, a restart or a step that was passed, which ask for no update; nothing for any other
+  /// `projected`.
   std::optional<Estimate> without_update(const Projected& projected);
   /// The image that went out last; null where only an announcement did.
   const std::shared_ptr<const Image>& image() const { return image_; }
   /// A copy of the estimate for an update to work on, since the estimate that went out may still be read.
   std::shared_ptr<Image> copy() const;
   /// The estimate that goes out after an update: `next`, with the quantity that it shows by now. `kept`: what the
-  /// algorithm keeps besides the image.
-  Estimate updated(std::shared_ptr<const Image> next, const Projected& projected,
+  /// algorithm keeps besides the image. Where the updates have come to rest, it is the last one.
+  Estimate updated(std::shared_ptr<const Image> next, const Projected& projected, Context& context,
                    std::map<std::string, double> kept = {});
   /// What the algorithm kept by the last update, or by the checkpoint; nothing after a restart.
   const std::map<std::string, double>& kept() const { return kept_; }
 
  private:
+  static void end(UpdateStep& step);
   void begin_on(const Grid& grid);
   // The estimate to begin with: a start image, or that of the checkpoint with what it knows.
   Estimate first(const std::optional<GridWish>& wish = {}) const;
@@ -71,6 +76,7 @@ class EstimateKeeper {
   GadgetBackend backend_;
   UpdateStep resumed_ = {.iteration = 0};
   Rejected rejected_before_;  // by the checkpoint
+  RestRule rest_;
   std::map<std::string, double> kept_;
   std::shared_ptr<const Image> image_;
   std::shared_ptr<HostCopy> host_copy_ = std::make_shared<HostCopy>();  // of the start image, which may go out twice

@@ -45,7 +45,7 @@ struct MapEmUpdate {
         inputs.penalty ? penalised(*next, projected, *inputs.penalty)
                        : em_update(*next, inverse_.of(projected), *projected.back_projection, projected.time_fraction);
     if (broken > 0) context.log().warning(fmt::format("{} voxels were not finite and became 0", broken));
-    emit(estimate_.updated(std::move(next), projected));
+    emit(estimate_.updated(std::move(next), projected, context));
   }
 
  private:

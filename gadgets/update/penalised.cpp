@@ -21,7 +21,8 @@ void ObjectiveFigure::add(const Projected& projected, const Image& estimate, con
   if (penalty) {
     if (!penalty->prior)
       throw std::runtime_error("objective: this prior gives its gradient and not its value: set objective: false");
-    sum_ -= penalty->prior->value(estimate) * (projected.support ? 1.0 / step.subsets : projected.time_fraction);
+    sum_ -= penalty->prior->value(estimate) *
+            (projected.support ? projected.time_fraction / step.subsets : projected.time_fraction);
   }
   if (!step.ends_iteration) return;
   context.append("penalised_log_likelihood", sum_);

@@ -44,7 +44,7 @@ struct RamlaUpdate {
     const std::int64_t broken = ramla_update(*next, block, relaxation);
     if (broken > 0) context.log().warning(fmt::format("{} voxels were not finite and became 0", broken));
     context.report("relaxation", relaxation);
-    emit(estimate_.updated(std::move(next), *projected));
+    emit(estimate_.updated(std::move(next), *projected, context));
   }
 
  private:

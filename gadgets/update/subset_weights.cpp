@@ -29,7 +29,7 @@ void SubsetWeights::note(const Projected& projected) {
   }
   if (rate_ > 0 || projected.tally.used == 0) return;
   const double sensitivity = sum_of(projected.support ? *projected.support : *projected.sensitivity);
-  const double share = projected.support ? 1 / weight_of(projected) : projected.time_fraction;
+  const double share = projected.support ? projected.time_fraction / weight_of(projected) : projected.time_fraction;
   if (!(sensitivity > 0 && share > 0)) return;
   rate_ = static_cast<double>(projected.tally.used) / share;
   mean_ = rate_ / sensitivity;

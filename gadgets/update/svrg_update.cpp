@@ -127,7 +127,7 @@ struct SvrgUpdate {
     if (inputs.penalty) require_penalty_on(*inputs.penalty, estimate_.image());
     if (p_.objective) objective_.add(projected, *estimate_.image(), inputs.penalty.get(), context);
     weights_.note(projected);
-    emit(estimate_.updated(next(projected, inputs.penalty.get(), context), projected));
+    emit(estimate_.updated(next(projected, inputs.penalty.get(), context), projected, context));
   }
 
  private:
@@ -157,7 +157,8 @@ struct SvrgUpdate {
   std::shared_ptr<const Image> stepped_by_all(const Image& back, const Projected& projected, const Penalty* penalty,
                                               Context& context) {
     const Image& inverse = inverse_.of_whole(projected);
-    return stepped({inverse, inverse, back, projected.support ? 1 : anchor_.time(), gradient_of(penalty)}, 1, context);
+    const double time = projected.support ? projected.time_fraction : anchor_.time();
+    return stepped({inverse, inverse, back, time, gradient_of(penalty)}, 1, context);
   }
 
   static const Image* gradient_of(const Penalty* penalty) { return penalty ? penalty->gradient.get() : nullptr; }

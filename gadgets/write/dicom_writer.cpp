@@ -75,6 +75,9 @@ struct DicomWriter {
       throw std::runtime_error(
           "the image is of a gamma camera (SPECT), and this gadget writes DICOM's PET images: write it by "
           "nifti_writer");
+    if (estimate->step.gate > 0 && estimate->step.frame.number > 0)
+      throw std::runtime_error(
+          "the images are of gates, and this gadget writes no gated series: write them by nifti_writer");
     if (!std::exchange(last_, estimate)) require_free_folder(context);
     if (is_due(*estimate, p_.every, p_.at_iterations))
       write(numbered(p_.folder, estimate->step, p_.every), one_image(0), context);

@@ -52,12 +52,13 @@ inline std::string provenance_of(const Estimate& estimate, const MessageInfo& ev
   return provenance_json(context.control()->snapshot(), events, also);
 }
 
-/// "iteration 3", "frame 2 of 24, iteration 3"; of a live scan, which has no iterations before it has ended, "update
-/// 120".
+/// "iteration 3", "frame 2 of 24, iteration 3", "gate 2 of 6, iteration 3"; of a live scan, which has no iterations
+/// before it has ended, "update 120".
 inline std::string step_words(const UpdateStep& step) {
   if (step.subsets == 0 && step.update > 0) return fmt::format("update {}", step.update);
-  const std::string frame =
-      step.frame.number > 0 ? fmt::format("frame {} of {}, ", step.frame.number, step.frame.frames) : "";
+  const std::string frame = step.frame.number > 0 ? fmt::format("{} {} of {}, ", step.gate > 0 ? "gate" : "frame",
+                                                                step.frame.number, step.frame.frames)
+                                                  : "";
   return fmt::format("{}iteration {}", frame, step.iteration);
 }
 
@@ -79,7 +80,7 @@ inline void report_image(const Estimate& estimate, Context& context) {
   if (step.subsets > 0 || step.update == 0) context.report("iteration", std::int64_t{step.iteration});
   if (step.subsets > 0) context.report("subsets", std::int64_t{step.subsets});
   if (step.update > 0) context.report("updates", step.update);
-  if (step.frame.number > 0) context.report("frames", std::int64_t{step.frame.number});
+  if (step.frame.number > 0) context.report(step.gate > 0 ? "gates" : "frames", std::int64_t{step.frame.number});
   if (!estimate.filters.empty()) context.report(filtered_figure, words_of(estimate.filters));
   if (!estimate.quantity) return;
   const Quantity& quantity = *estimate.quantity;

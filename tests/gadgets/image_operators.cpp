@@ -1,5 +1,7 @@
 // Operators between an update and a projector: what comes back has been through their adjoints, one by one, the last
 // one first, in every way of making an image.
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -253,5 +255,150 @@ TEST_CASE("files that an operator cannot use are one error with the file's name"
   refused("psf", "table: none.csv", "none.csv");
   DisplacementFile().write(field);
   refused("warp", "frame: ras, field: " + field, "field.nii: it does not cover the image");
+}
+
+namespace {
+
+const RunReport& well(const RunReport& report) {
+  REQUIRE_MESSAGE(report.exit_code == 0,
+                  (report.errors.empty() ? "the books do not balance" : report.errors[0].text()));
+  CHECK(report.books.balanced());
+  return report;
+}
+
+Figure figure_of(const RunReport& report, const std::string& gadget, const std::string& name) {
+  return std::ranges::find(report.gadgets, gadget, &GadgetReport::name)->figures.at(name);
+}
+
+}  // namespace
+
+TEST_CASE("with operators each frame is the image that it has alone, whatever came before it") {
+  const TemporaryFolder folder;
+  const std::vector<std::string> operators = all_operators_in(folder.path());
+  const auto framing = [](const char* frames) {
+    return fmt::format("use: framing, frames: {}, subsets: 2, least_events: 0, iterations: 2", frames);
+  };
+  const OperatorRun both = run_operators(operators, folder / "both", framing("[1, 1]"));
+  well(both.report);
+  const OperatorRun second = run_operators(operators, folder / "second", framing("[1-2]"));
+  well(second.report);
+  const auto images = read_nifti_volumes(folder / "both/image.nii.gz");
+  REQUIRE(images.size() == 2);
+  CHECK(has_same_voxels(images[1], read_nifti_volumes(folder / "second/image.nii.gz")[0]));
+  CHECK_FALSE(has_same_voxels(images[0], images[1]));
+  const OperatorRun plain = run_operators({}, folder / "plain", framing("[1, 1]"));
+  CHECK_FALSE(has_same_voxels(read_nifti_volumes(folder / "plain/image.nii.gz")[1], images[1]));
+}
+
+TEST_CASE("with operators MLEM of a camera's views never steps back, and subsets see the sensitivity through them") {
+  const TemporaryFolder folder;
+  const std::vector<std::string> operators = all_operators_in(folder.path());
+  const auto run = [&](const std::string& subsets, const std::string& name) {
+    std::string loop = operator_loop(operators);
+    const auto projector = loop.find("  projected:");
+    loop = loop.substr(0, projector) + fmt::format(R"(  projected: {{use: rotation_projector, log_likelihood: true,
+    from: {{views: subsets, image: operated{}}}}}
+  estimate: {{use: osem_update, from: projected}}
+)",
+                                                   operators.size() - 1);
+    const std::string yaml = fmt::format(R"(
+backend: cpu
+scanner: spect_lehr
+image: {{size: [20, 20, 10], voxel_mm: 17.6}}
+gadgets:
+  photons: {{use: spect_simulator, events: 20000}}
+  subsets: {{use: view_subsets, from: photons, {}}}
+{}
+  file: {{use: nifti_writer, from: estimate}}
+)",
+                                         subsets, loop);
+    return OperatorRun{well(Engine(parse_pipeline(yaml, "test.yaml"), {.output_dir = folder / name}).run()),
+                       folder / name};
+  };
+  const OperatorRun mlem = run("subsets: 1, iterations: 3", "mlem");
+  const auto likelihood = std::get<std::vector<double>>(figure_of(mlem.report, "projected", "log_likelihood"));
+  REQUIRE(likelihood.size() == 3);
+  for (std::size_t i = 1; i < likelihood.size(); ++i) CHECK(likelihood[i] > likelihood[i - 1]);
+  const OperatorRun osem = run("subsets: 3, iterations: 1", "osem"), again = run("subsets: 3, iterations: 1", "again");
+  CHECK(has_same_voxels(osem.image(), again.image()));
+  const std::vector<float> voxels = osem.image().voxels.to_vector();
+  const auto [least, most] = std::ranges::minmax(voxels);
+  MESSAGE("voxels are from ", least, " to ", most);
+  REQUIRE((std::isfinite(least) && std::isfinite(most)));
+  CHECK(most > 0);
+  // The point spread goes by Fourier transforms, which round a little below 0.
+  CHECK(least >= -1e-4f * most);
+}
+
+TEST_CASE("with operators several ranks give one rank's image, bit for bit") {
+  const TemporaryFolder folder;
+  const std::vector<std::string> operators = all_operators_in(folder.path());
+  const auto run = [&](int ranks) {
+    std::string loop = operator_loop(operators);
+    loop.insert(loop.find("joseph_projector") + 16,
+                fmt::format(", deterministic: true, ranks: {}, rank_parts: 2", ranks));
+    const std::string yaml = fmt::format(R"(
+scanner: demo_ring
+backend: cpu
+image: {{size: [19, 19, 7], voxel_mm: 18}}
+gadgets:
+  photons: {{use: simulator, phantom: uniform_cylinder, events: 5000, attenuation: false}}
+  sorted: {{use: tof_partition, from: photons}}
+  subsets: {{use: subset_builder, subsets: 2, iterations: 2, from: sorted}}
+{}
+  file: {{use: nifti_writer, from: estimate}}
+)",
+                                         loop);
+    const std::filesystem::path to = folder / fmt::format("{}", ranks);
+    well(Engine(parse_pipeline(yaml, "test.yaml"), {.output_dir = to}).run());
+    return read_nifti(to / "image.nii.gz");
+  };
+  CHECK(has_same_voxels(run(1), run(2)));
+}
+
+TEST_CASE("kappa is of what is updated: of an image that is shifted before the projector it is shifted back") {
+  const TemporaryFolder folder;
+  constexpr float shift_mm = 18;  // a voxel along z
+  DisplacementFile{.dims = {5, 2, 2, 2, 1, 3, 1, 1},
+                   .voxel_mm = 500,
+                   .origin_mm = {-250, -250, -250},
+                   .value = [](std::size_t c, std::size_t) { return c == 2 ? shift_mm : 0.0f; }}
+      .write(folder / "shift.nii");
+  const std::string warp = "use: warp, frame: lps, field: " + (folder / "shift.nii").string();
+  const auto kappa = [&](const std::vector<std::string>& operators, const Image& x, const std::string& name) {
+    const std::filesystem::path file = folder / (name + ".nii.gz");
+    write_nifti(file, x);
+    std::string loop = operator_loop(operators);
+    loop.replace(loop.find("use: osem_update"), 16, "use: kappa_image, reconstruction: " + file.string());
+    const std::string yaml = fmt::format(R"(
+scanner: demo_ring
+backend: cpu
+image: {{size: [19, 19, 7], voxel_mm: 18}}
+gadgets:
+  photons: {{use: simulator, phantom: uniform_cylinder, seconds: 1, activity_scale: 0.01, attenuation: false}}
+  sorted: {{use: tof_partition, from: photons}}
+  subsets: {{use: subset_builder, subsets: 1, iterations: 3, from: sorted}}
+{}
+  file: {{use: nifti_writer, from: estimate}}
+)",
+                                         loop);
+    well(Engine(parse_pipeline(yaml, "test.yaml"), {.output_dir = folder / name}).run());
+    return read_nifti(folder / name / "image.nii.gz");
+  };
+  // Shown at p is x at p + u: slice k of what is projected is slice k + 1 of x.
+  const Grid grid = Grid::centred(19, 19, 7, {18, 18, 18});
+  Image x = Image::zeros(grid), shown = Image::zeros(grid);
+  for (int k = 0; k < 7; ++k)
+    for (std::int64_t v = 0; v < 361; ++v) {
+      x.voxels[361 * k + v] = 10 + static_cast<float>((v + 3 * k) % 5);
+      if (k > 0) shown.voxels[361 * (k - 1) + v] = x.voxels[361 * k + v];
+    }
+  const Image through = kappa({warp}, x, "through"), directly = kappa({}, shown, "directly");
+  // Beyond the last slice there is nothing, which lines that reach it know.
+  for (int k = 2; k < 5; ++k) {
+    const std::int64_t middle = grid.index(9, 9, k);
+    CHECK(through.voxels[middle] == doctest::Approx(directly.voxels[middle - 361]).epsilon(0.1));
+  }
+  CHECK(through.voxels[grid.index(9, 9, 0)] < 1e-3f * through.voxels[grid.index(9, 9, 3)]);
 }
 // SPDX-License-Identifier: Apache-2.0
