@@ -133,7 +133,7 @@ nlohmann::json difference(const std::filesystem::path& a, const std::filesystem:
   return result.json();
 }
 
-nlohmann::json run_json_of(const std::filesystem::path& folder) {
+nlohmann::json report_of_ranks(const std::filesystem::path& folder) {
   return nlohmann::json::parse(text_of(folder / "run.json"));
 }
 
@@ -188,8 +188,8 @@ TEST_CASE("processes of one run give the image and the books of threads, bit for
     auto processes = started(ranks, reconstruction(out, fmt::format("{} --set rank_parts=8", deterministic)));
     check_all_done(processes);
     CHECK(difference(out, by_threads())["max_abs"] == 0);
-    const auto report = run_json_of(out);
-    CHECK(report["books"] == run_json_of(by_threads())["books"]);
+    const auto report = report_of_ranks(out);
+    CHECK(report["books"] == report_of_ranks(by_threads())["books"]);
     if (ranks == 1) continue;
     const auto& figures = report["gadgets"]["projected"]["figures"];
     REQUIRE(figures["rank_devices"].size() == static_cast<std::size_t>(ranks));
@@ -215,7 +215,7 @@ TEST_CASE("mpirun starts the ranks of a run") {
   const auto run = run_line("timeout 60 mpirun --allow-run-as-root --oversubscribe -n 3 " + program().string() + " " +
                             reconstruction(folder / "out", deterministic));
   REQUIRE_MESSAGE(run.code == 0, run.err);
-  CHECK(run_json_of(folder / "out")["gadgets"]["projected"]["figures"]["rank_devices"].size() == 3);
+  CHECK(report_of_ranks(folder / "out")["gadgets"]["projected"]["figures"]["rank_devices"].size() == 3);
   CHECK(difference(folder / "out", by_threads())["max_abs"] == 0);
 }
 
@@ -395,6 +395,6 @@ TEST_CASE("a run of three processes that was killed goes on with two, and ends w
   auto resumed = started(2, live(out, "--set resume_from=" + out.string()));
   check_all_done(resumed);
   CHECK(difference(out, folder / "one")["max_abs"] == 0);
-  CHECK(run_json_of(out)["books"] == run_json_of(folder / "one")["books"]);
+  CHECK(report_of_ranks(out)["books"] == report_of_ranks(folder / "one")["books"]);
 }
 // SPDX-License-Identifier: Apache-2.0
