@@ -18,7 +18,6 @@
 #include "gadgets/payloads.hpp"
 #include "tests/command/command.hpp"
 #include "tests/gadgets/numbered_events.hpp"
-#include "tests/support/displacement_file.hpp"
 
 using namespace tofstream;
 using tofstream::testing::numbers;
@@ -218,16 +217,6 @@ double lesion_contrast(const Image& image, double z_mm = 0) {
   return mean_in_ball(image, {20, 0, z_mm}, 10) / mean_in_ball(image, {-25, 0, z_mm}, 18);
 }
 
-/// A file that says that everything is moved along z.
-std::string shift_field(const std::filesystem::path& file, double mm) {
-  DisplacementFile{.dims = {5, 2, 2, 2, 1, 3, 1, 1},
-                   .voxel_mm = 400,
-                   .origin_mm = {-200, -200, -200},
-                   .value = [=](std::size_t c, std::size_t) { return c == 2 ? static_cast<float>(mm) : 0.0f; }}
-      .write(file);
-  return file.string();
-}
-
 constexpr const char* gated_by_data =
     "use: gating, gates: 3, bounds: equal_amplitude, subsets: 2, least_events: 0, iterations: 4";
 
@@ -258,43 +247,6 @@ TEST_CASE("the data show how a phantom breathes, and gates have images of their 
   CHECK(lesion_contrast(images[2], 10) > lesion_contrast(images[2], 2));
   // Each is the activity, not a part of it.
   for (const Image& image : images) CHECK(mean_in_ball(image, {-25, 0, 5}, 15) == doctest::Approx(3000).epsilon(0.08));
-}
-
-TEST_CASE("one image of all gates, each through its warp, has the contrast of a scan in which nothing moved") {
-  const TemporaryFolder folder;
-  const std::string still_subsets = "use: subset_builder, subsets: 6, cut: interleaved, iterations: 4";
-  breathe(folder.path(), {.subsets = still_subsets, .moves = false});
-  const double still = lesion_contrast(read_nifti(folder / "run/image.nii.gz"));
-  breathe(folder.path(), {.subsets = still_subsets});
-  const double blurred = lesion_contrast(read_nifti(folder / "run/image.nii.gz"), 0.5 * swing_mm);
-  // Six gates of the table itself: the mean shift in each, by its phase.
-  std::string signal = "time_s,value\n";
-  for (int i = 0; i <= 120; ++i) signal += fmt::format("{},{}\n", 0.05 * i, shift_mm(0.05 * i));
-  const std::string table = written(folder / "signal.csv", signal);
-  std::string fields;
-  constexpr int gates = 6;
-  for (int gate = 0; gate < gates; ++gate)
-    fields += fmt::format("{}{}", gate == 0 ? "" : ", ",
-                          shift_field(folder / fmt::format("u{}.nii", gate), -swing_mm * (gate + 0.5) / gates));
-  const std::string gated_subsets = fmt::format(
-      "use: gating, signal: table, file: {}, gates: {}, bounds: equal_amplitude, images: one, subsets: 1, "
-      "least_events: 0, iterations: 4",
-      table, gates);
-  const auto gadgets = breathe(
-      folder.path(),
-      {.subsets = gated_subsets,
-       .between = fmt::format("  deformed: {{use: gate_warp, from: {{events: subsets, image: estimate}}, frame: lps, "
-                              "fields: [{}]}}",
-                              fields),
-       .image = "deformed"});
-  const Image compensated = read_nifti(folder / "run/image.nii.gz");
-  const double contrast = lesion_contrast(compensated);
-  MESSAGE("contrast still ", still, ", blurred ", blurred, ", compensated ", contrast);
-  CHECK(contrast == doctest::Approx(still).epsilon(0.05));
-  CHECK(blurred < 0.9 * still);
-  CHECK(mean_in_ball(compensated, {-25, 0, 0}, 15) == doctest::Approx(3000).epsilon(0.05));
-  // With all the counts.
-  CHECK_FALSE(gadgets.at("subsets").figures.contains("without_gate_s"));
 }
 
 TEST_CASE("a warp for each gate refuses other subsets, and another number of gates") {
