@@ -57,7 +57,7 @@ struct GateWarp {
   static constexpr bool harmless = true;
   static constexpr bool one_to_one = true;
   static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
-    // Of each gate eight columns and weights a voxel, of W and its transpose, and a sensitivity.
+    // A gate has eight columns and weights a voxel, of W and of its transpose, and two sensitivities.
     const std::size_t a_gate = inputs[1] / sizeof(float) * (2 * (8 * 8 + 8) + 2 * sizeof(float));
     return {.host_bytes = memory_product(p.fields.size(), a_gate),
             .message_bytes = inputs[1],

@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "core/gadget.hpp"
+#include "gadgets/attenuated.hpp"
 #include "gadgets/cut_in_time.hpp"
 #include "gadgets/gating/petsird_signal.hpp"
 #include "gadgets/io/motion/signal_table.hpp"
@@ -146,6 +147,7 @@ struct Gating {
     if (batch.count > 0 && !(batch.duration_s > 0))
       throw std::runtime_error("the events state no scan time, so nobody knows which gate they belong to");
     if (p_.signal == GateSignal::data && batch.count > 0) look_at(batch, context);
+    warn_of_attenuation(batch, context);
     quantity_.add(batch.quantity);
     held_.emplace_back(store_.hold(std::move(batch)), context.message());
   }
@@ -190,6 +192,14 @@ struct Gating {
       centre_.add(batch);
     else
       centre_.add(batch.to(Memory::host));
+  }
+
+  void warn_of_attenuation(const EventBatch& batch, Context& context) {
+    if (warned_of_attenuation_ || !is_attenuated(batch)) return;
+    warned_of_attenuation_ = true;
+    context.log().warning(
+        "attenuation does not follow the gates: a mu map is of one state, and what moves through it has another "
+        "(tofstream docs gates)");
   }
 
   void find_movement(Context& context) {
@@ -361,7 +371,8 @@ struct Gating {
   std::vector<Gate> gates_;
   SubsetQuantity quantity_;  // of all gates
   double without_gate_s_ = 0;
-  bool is_announced_ = false, has_tof_ = false, warned_of_long_ = false, warned_of_changes_ = false;
+  bool is_announced_ = false, has_tof_ = false, warned_of_long_ = false, warned_of_changes_ = false,
+       warned_of_attenuation_ = false;
   std::optional<bool> delayed_;
 };
 

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "core/gadget.hpp"
+#include "gadgets/attenuated.hpp"
 #include "gadgets/cut_in_time.hpp"
 #include "gadgets/io/motion/pose_table.hpp"
 #include "gadgets/motion/pose_timeline.hpp"
@@ -88,8 +89,7 @@ struct RigidMotion {
       throw std::runtime_error(
           "the events are sorted by their lines, which change here: put rigid_motion before "
           "tof_partition");
-    if (batch.quantity && (*batch.quantity)[Correction::attenuation].state == CorrectionState::made &&
-        !batch.multiplicative.empty())
+    if (is_attenuated(batch))
       throw std::runtime_error(
           "the events are attenuated along lines that are not moved yet: put rigid_motion before "
           "event_corrections");

@@ -67,7 +67,7 @@ class AdjointImages {
     return nullptr;
   }
 
-  // Of operators that take turns all are kept, of others the last.
+  // All operators that take turns are kept; where they do not, the last alone.
   Kept& kept_of(const std::vector<AppliedOperator>& through) {
     const auto known = std::ranges::find(kept_, through, &Kept::through);
     if (known != kept_.end()) return *known;

@@ -84,7 +84,7 @@ ResamplingLaw law_of(const TwoStageSplit& split, const ResamplingKernel& kernel)
 TwoStageSplit::TwoStageSplit(const Grid& grid, const ViewFrame& frame, const DirectKernel& kernel,
                              const RadialProfiles& profiles, HistoLattice lattice)
     : between(DirectLattice::of(grid, HistoLattice::view, frame)) {
-  // Of two resamplings in turn each needs more than the least.
+  // Where two resamplings follow one another, each needs more than the least.
   const double u_sigma_points = lattice == HistoLattice::view ? least_sampled_sigma : 1.9 / fwhm_per_sigma;
   constexpr double least_rest_points = 0.5, least_z_points = 0.2;
   // Two resamplings that end where the kernel does leave the sum up to 4e-5 off.

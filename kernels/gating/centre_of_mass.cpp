@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <stdexcept>
 
+#include <Eigen/Dense>
+
 namespace tofstream {
 namespace {
 
@@ -42,23 +44,16 @@ void take_drift_away(Centres& centres, double drift_s) {
   }
 }
 
-// The direction in which places differ most from their mean, which is 0, by power iteration.
+// The direction in which places differ most from their mean, which is 0.
 Place principal_direction(const std::vector<Place>& places) {
-  std::array<Place, 3> covariance = {};
-  for (const Place& place : places)
-    for (std::size_t a = 0; a < 3; ++a)
-      for (std::size_t b = 0; b < 3; ++b) covariance[a][b] += place[a] * place[b];
-  Place direction = {1, 1.1, 1.2};  // along no axis
-  constexpr int steps = 200;
-  for (int step = 0; step < steps; ++step) {
-    Place next = {};
-    for (std::size_t a = 0; a < 3; ++a)
-      for (std::size_t b = 0; b < 3; ++b) next[a] += covariance[a][b] * direction[b];
-    const double length = std::hypot(next[0], next[1], next[2]);
-    if (!(length > 0)) break;
-    for (std::size_t a = 0; a < 3; ++a) direction[a] = next[a] / length;
+  Eigen::Matrix3d covariance = Eigen::Matrix3d::Zero();
+  for (const Place& place : places) {
+    const Eigen::Vector3d at(place[0], place[1], place[2]);
+    covariance += at * at.transpose();
   }
-  return direction;
+  // Eigenvalues ascend.
+  const Eigen::Vector3d direction = Eigen::SelfAdjointEigenSolver<Eigen::Matrix3d>(covariance).eigenvectors().col(2);
+  return {direction[0], direction[1], direction[2]};
 }
 
 // A unit vector whose largest coordinate is positive, and by which sign.

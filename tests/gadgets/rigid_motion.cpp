@@ -269,6 +269,12 @@ TEST_CASE("what cannot be moved, and what knows nothing of movement, says so") {
   batch.quantity = std::make_shared<const Quantity>(attenuated);
   batch.multiplicative = Buffer<float>::from(std::vector<float>(10, 0.5f));
   CHECK(error_of(std::move(batch)).find("put rigid_motion before event_corrections") != std::string::npos);
+  batch = timed_events(10, 0, 1);  // as event_corrections says it
+  attenuated[Correction::attenuation] = {CorrectionState::called_for, ""};
+  attenuated.attenuated_by = {.gadget = "corrected", .mu_map = "mu.nii.gz"};
+  batch.quantity = std::make_shared<const Quantity>(attenuated);
+  batch.multiplicative = Buffer<float>::from(std::vector<float>(10, 0.5f));
+  CHECK(error_of(std::move(batch)).find("put rigid_motion before event_corrections") != std::string::npos);
   batch = timed_events(10, 0, 1);
   batch.pose = std::make_shared<const RigidPose>();
   RegisteredGadgetTest<void> writer("castor_writer", "{}", folder.path());

@@ -122,7 +122,7 @@ class Control {
   std::optional<ControlServer> server_;
 };
 
-// Of a run that has other processes: it fails where one is lost, and they end as it does.
+// The other processes of a run: it fails where one is lost, and they end as it does.
 class OtherRanks {
  public:
   OtherRanks(RankGroup* group, Engine& engine) : group_(group) {
