@@ -285,7 +285,7 @@ std::optional<Visits> make_visits(const Tiling& tiling, const PathOf& path_of, s
   place_visits(shape, space, made, stream);
   made.ranked = Buffer<RankedEvent>(Memory::device, events, stream);
   const Found found = space.found.to_vector(stream).front();
-  if (found.cut_paths > space.most_cut(events)) return std::nullopt;
+  if (found.cut_paths > PlanSpace::most_cut(events)) return std::nullopt;
   made.cut = Buffer<std::uint32_t>(Memory::device, found.cut_paths, stream);
   made.visits = Buffer<Visit>(Memory::device, found.visits, stream);
   launch(shared ? detail::emit_visits<true, PathOf> : detail::emit_visits<false, PathOf>, "list visits",

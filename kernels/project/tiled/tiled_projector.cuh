@@ -17,7 +17,7 @@
 //   void with_footprint(events, stream, step);
 //       calls step with the footprint (workspace.cuh) that suits the events
 //   void forward(events, image, expectation, stream);
-//   void back(events, values, image, stream);
+//   void back(events, values, ImageTarget | BandTarget, stream);
 //   void em_step(events, image, accumulator, DeviceTally*, stream);
 //       the direct path, queued on the stream; em_step adds to the tally
 //
@@ -41,7 +41,8 @@ namespace tofstream::tiled {
 template <class Family>
 class TiledProjector final : public ListModeProjector {
  public:
-  /// `deterministic`: EM steps and back projections give the same sums bit for bit, or throw std::runtime_error.
+  /// `deterministic`: EM steps and back projections give the same sums bit for bit. Which path takes an event then
+  /// follows from the events alone, so a GPU without room for their visits is a std::runtime_error.
   /// `family`: what the family's constructor takes.
   template <class... Arguments>
   TiledProjector(CudaPath path, bool deterministic, const Arguments&... family)
@@ -132,8 +133,8 @@ class TiledProjector final : public ListModeProjector {
     return {events, family_.events_at_a_time(workspace_.words())};
   }
 
-  /// Calls use(visits) for a stretch. False where visits cannot stand for it, or the GPU has no room for them or for
-  /// what `use` needs.
+  /// Calls use(visits) for a stretch. False where visits cannot stand for it, or, unless deterministic, the GPU has no
+  /// room for them or for what `use` needs.
   template <class Use>
   bool with_visits(const Stretches& stretches, std::int64_t k, Stream stream, const Use& use) {
     try {
@@ -143,6 +144,9 @@ class TiledProjector final : public ListModeProjector {
       use(*made);
       return true;
     } catch (const OutOfMemory&) {
+      if (deterministic_)
+        throw std::runtime_error(
+            "deterministic: the GPU has no room for a plan of the events: use smaller subsets, or backend cpu");
       return false;
     }
   }
@@ -182,23 +186,27 @@ class TiledProjector final : public ListModeProjector {
   }
 
   void back_directly(const EventView& events, const float* values, float* image, Stream stream) {
-    refuse_if_deterministic();
-    family_.back(events, values, image, stream);
+    if (!deterministic_) return family_.back(events, values, ImageTarget{image}, stream);
+    const Stretches parts(events, std::int64_t{1} << BandTarget::room_log2);  // an event adds to a voxel once
+    for (std::int64_t k = 0; k < parts.count(); ++k) {
+      const float* const own = values ? values + parts.first_event(k) : nullptr;
+      workspace_.add_in_bands(image, grid().voxels(), stream, [&](const BandTarget& target) {
+        family_.back(parts[k], own, target, stream);
+      });
+    }
   }
 
   EmTally step_directly(const EventView& events, const float* image, float* accumulator, Stream stream) {
-    refuse_if_deterministic();
     tally_.clear(stream);
-    family_.em_step(events, image, accumulator, tally_.data(), stream);
+    if (deterministic_) {
+      Buffer<float> ratios(Memory::device, events.count, stream);
+      family_.forward(events, image, ratios.data(), stream);
+      make_ratios(events, ratios.data(), tally_.data(), stream);
+      back_directly(events, ratios.data(), accumulator, stream);
+    } else {
+      family_.em_step(events, image, accumulator, tally_.data(), stream);
+    }
     return tally_.to_vector(stream).front().on_host();
-  }
-
-  /// The direct path adds in any order.
-  void refuse_if_deterministic() const {
-    if (deterministic_)
-      throw std::runtime_error(
-          "deterministic: on a GPU this needs room for a plan of the events, ToF bins of one width (Joseph), no line "
-          "that ends inside the image (TOR), and cuda_path automatic or tiled: use smaller subsets, or backend cpu");
   }
 
   CudaPath path_;

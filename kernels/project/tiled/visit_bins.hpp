@@ -52,7 +52,6 @@ struct Found {
 struct PlanSpace {
   int blocks = 0;                 // that work on a plan, one a multiprocessor
   std::int64_t shared_bytes = 0;  // of memory that each has
-  bool leaves_cut_events = true;  // events with a path that is not whole are left to the direct path
 
   int rows = 0;
   Buffer<std::uint32_t> counts;  // rows of counters; then, of each column, how many are counted in the rows above
@@ -63,7 +62,7 @@ struct PlanSpace {
 
   /// How many events of a stretch may have a path that is not whole: where they are more than a quarter, the direct
   /// path takes all.
-  std::int64_t most_cut(std::int64_t events) const { return leaves_cut_events ? events / 4 : 0; }
+  static std::int64_t most_cut(std::int64_t events) { return events / 4; }
   /// Makes room for this many rows of counters (a single row is zeroed) and this many events.
   void fit(const VisitBins& shape, int row_count, std::int64_t events, Stream stream);
 };

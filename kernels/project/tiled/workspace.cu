@@ -100,11 +100,23 @@ __global__ void __launch_bounds__(elementwise::threads)
   if (visit < visits) listed[visit] = by_slot[plan.visits[visit].slot];
 }
 
-/// accumulator += sums, which become zero.
+__global__ void __launch_bounds__(elementwise::threads) ratios_of_events(EventView events, float* numbers,
+                                                                         DeviceTally* tally) {
+  const std::int64_t i = elementwise::element();
+  EventRatio event;
+  float expectation = 0;
+  if (i < events.count) {
+    expectation = numbers[i] + (events.additive ? events.additive[i] : 0.0f);
+    event = EventRatio::of(events.counts, i, expectation);
+    numbers[i] = event.ratio;
+  }
+  add_tally(event, expectation, tally);
+}
+
+/// accumulator += sums, which become zero. `range`: of tiles, whose shift it decides; or null, for `shift`.
 __global__ void __launch_bounds__(elementwise::threads)
-    add_sums(std::int64_t voxels, long long* sums, float* accumulator, const ScaleRange* range, int band) {
-  const int shift = band == detail::all_bands ? BackTarget::common_shift(*range) : BackTarget::outlier_shift(band);
-  const double unscale = exp2(static_cast<double>(-shift));
+    add_sums(std::int64_t voxels, long long* sums, float* accumulator, const ScaleRange* range, int shift) {
+  const double unscale = exp2(static_cast<double>(-(range ? BackTarget::common_shift(*range) : shift)));
   const std::int64_t voxel = elementwise::element();
   if (voxel >= voxels || sums[voxel] == 0) return;
   accumulator[voxel] += static_cast<float>(static_cast<double>(sums[voxel]) * unscale);
@@ -127,8 +139,7 @@ Workspace::Workspace(bool deterministic)
   constexpr int other_bytes = 1024;  // what kernels hold besides a tile
   space_.blocks = attribute(cudaDevAttrMultiProcessorCount);
   space_.shared_bytes = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - other_bytes;
-  space_.leaves_cut_events = !deterministic;  // the direct path adds in any order
-  synchronize(nullptr);                       // the state may next be used on any stream
+  synchronize(nullptr);  // the state may next be used on any stream
 }
 
 void Workspace::clear_tally(Stream stream) {
@@ -142,14 +153,23 @@ void Workspace::prepare(const Visits& made, Stream stream) {
     shares_ = Buffer<float>(Memory::device, made.visits.size(), stream);
     ratios_ = Buffer<float>(Memory::device, made.visits.size(), stream);
   }
-  if (deterministic_ && sums_.size() != made.tiling.voxels())
-    sums_ = Buffer<long long>::zeros(Memory::device, made.tiling.voxels(), stream);
+  if (deterministic_) fit_sums(made.tiling.voxels(), stream);
   scales_.fit(made.tiling.count(), stream);
 }
 
-void Workspace::take_sums(float* accumulator, int band, Stream stream) {
+void Workspace::fit_sums(std::int64_t voxels, Stream stream) {
+  if (sums_.size() != voxels) sums_ = Buffer<long long>::zeros(Memory::device, voxels, stream);
+}
+
+void Workspace::take_sums(float* accumulator, int shift, Stream stream) {
+  add_sums<<<elementwise::blocks(sums_.size()), elementwise::threads, 0, stream>>>(sums_.size(), sums_.data(),
+                                                                                   accumulator, nullptr, shift);
+  check_launch("add sums to the image");
+}
+
+void Workspace::take_sums_of_tiles(float* accumulator, Stream stream) {
   add_sums<<<elementwise::blocks(sums_.size()), elementwise::threads, 0, stream>>>(
-      sums_.size(), sums_.data(), accumulator, scales_.range.data(), band);
+      sums_.size(), sums_.data(), accumulator, scales_.range.data(), 0);
   check_launch("add sums to the image");
 }
 
@@ -186,6 +206,12 @@ EmTally Workspace::tally(Stream stream) {
   tofstream::detail::copy(state_read_.data(), Memory::pinned, state_.data(), Memory::device, sizeof(PassState), stream);
   synchronize(stream);
   return state_read_[0].tally.on_host();
+}
+
+void make_ratios(const EventView& events, float* numbers, DeviceTally* tally, Stream stream) {
+  if (events.count == 0) return;
+  ratios_of_events<<<elementwise::blocks(events.count), elementwise::threads, 0, stream>>>(events, numbers, tally);
+  check_launch("take the events' ratios");
 }
 
 }  // namespace tofstream::tiled

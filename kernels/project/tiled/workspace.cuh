@@ -2,9 +2,11 @@
 // (conventions.md, list-mode EM), which is both with the ratio of each event between them.
 #pragma once
 
+#include <cmath>
 #include <type_traits>
 
 #include "kernels/cuda/check.hpp"
+#include "kernels/project/tiled/direct_targets.cuh"
 #include "kernels/project/tiled/tile_kernels.cuh"
 
 namespace tofstream::tiled {
@@ -64,6 +66,21 @@ class Workspace {
   }
   /// The tally of the pass. Waits for its end.
   EmTally tally(Stream stream);
+  /// image += what add(target) adds to a target of the direct path, in sums whose bits do not depend on the order.
+  /// `add` adds the same each time, at most 2^BandTarget::room_log2 times to a voxel. Waits for the first kernels.
+  template <class Add>
+  void add_in_bands(float* image, std::int64_t voxels, Stream stream, const Add& add) {
+    fit_sums(voxels, stream);
+    auto found = Buffer<std::uint32_t>::zeros(Memory::device, 1, stream);
+    add(BandTarget{image, sums_.data(), found.data(), BandTarget::which});
+    const std::uint32_t bands = found.to_vector(stream).front();
+    for (int band = 0; band < exponent_bands; ++band) {
+      if (!(bands >> band & 1u)) continue;
+      const int shift = BandTarget::shift_of(band);
+      add(BandTarget{image, sums_.data(), found.data(), band, std::exp2(shift)});
+      take_sums(image, shift, stream);
+    }
+  }
 
  private:
   template <class... Parameters, class... Arguments>
@@ -100,12 +117,12 @@ class Workspace {
       check_launch("add outliers");
     };
     if (!deterministic_) return add_outliers(detail::all_bands);
-    take_sums(image, detail::all_bands, stream);
+    take_sums_of_tiles(image, stream);
     const std::uint32_t bands = scales_.range.to_vector(stream).front().outlier_bands;
     for (int band = 0; band < exponent_bands; ++band)
       if (bands >> band & 1u) {
         add_outliers(band);
-        take_sums(image, band, stream);
+        take_sums(image, BackTarget::outlier_shift(band), stream);
       }
   }
   /// Reserves all memory of a pass before its first kernel: a pass that stopped halfway would leave a state that the
@@ -124,8 +141,11 @@ class Workspace {
   /// The list of visits whose ratio is too large. It lies over the shares, which have been copied in the visits' order
   /// by then.
   std::uint32_t* outliers() { return reinterpret_cast<std::uint32_t*>(shares_.data()); }
-  /// accumulator += sums, of tiles or of a band of outliers; the sums are zero again.
-  void take_sums(float* accumulator, int band, Stream stream);
+  void fit_sums(std::int64_t voxels, Stream stream);
+  /// accumulator += sums, which are whole numbers of 2^-shift, or of the shift that tiles have in common; the sums are
+  /// zero again.
+  void take_sums(float* accumulator, int shift, Stream stream);
+  void take_sums_of_tiles(float* accumulator, Stream stream);
 
   bool deterministic_;
   bool first_ = true;
@@ -138,6 +158,10 @@ class Workspace {
   TileScales scales_;
   Buffer<long long> sums_;  // of a voxel; empty unless deterministic
 };
+
+/// numbers[i], the expectation (A x)_i of an event, becomes its ratio y / (A x + c/m), or 0 where the event is skipped;
+/// the tally counts it. Queued on the stream.
+void make_ratios(const EventView& events, float* numbers, DeviceTally* tally, Stream stream);
 
 }  // namespace tofstream::tiled
 // SPDX-License-Identifier: Apache-2.0

@@ -6,6 +6,7 @@
 #include "kernels/cuda/check.hpp"
 #include "kernels/project/device_tally.cuh"
 #include "kernels/project/expectation.hpp"
+#include "kernels/project/tiled/direct_targets.cuh"
 #include "kernels/ring/joseph/joseph_family.cuh"
 #include "kernels/ring/joseph/joseph_walk.cuh"
 
@@ -21,8 +22,9 @@ using single_lane::prepare_line;
 
 constexpr int threads_a_block = 128;
 
-__device__ void add_line(const Grid& grid, const JosephLine& line, float value, float* image) {
-  walk(grid, line, [&](std::int64_t voxel, float weight) { atomicAdd(image + voxel, weight * value); });
+template <class Target>
+__device__ void add_line(const Grid& grid, const JosephLine& line, float value, const Target& target) {
+  walk(grid, line, [&](std::int64_t voxel, float weight) { target.add(voxel, weight * value); });
 }
 
 __device__ std::int64_t event_of_thread() {
@@ -35,11 +37,12 @@ __global__ void forward_kernel(JosephLines lines, const float* image, float* exp
   expectation[i] = line_sum(lines.setup.grid, prepare_line<float>(lines, i, 1), image);
 }
 
-__global__ void back_kernel(JosephLines lines, const float* values, float* image) {
+template <class Target>
+__global__ void back_kernel(JosephLines lines, const float* values, Target target) {
   const std::int64_t i = event_of_thread();
   if (i >= lines.events.count) return;
   const float value = values ? values[i] : 1.0f;
-  if (value != 0) add_line(lines.setup.grid, prepare_line<float>(lines, i, 1), value, image);
+  if (value != 0) add_line(lines.setup.grid, prepare_line<float>(lines, i, 1), value, target);
 }
 
 __global__ void em_kernel(JosephLines lines, const float* image, float* accumulator, DeviceTally* tally) {
@@ -51,7 +54,7 @@ __global__ void em_kernel(JosephLines lines, const float* image, float* accumula
     expectation = line_sum(lines.setup.grid, line, image);
     if (lines.events.additive) expectation += lines.events.additive[i];
     event = EventRatio::of(lines.events.counts, i, expectation);
-    if (event.ratio > 0) add_line(lines.setup.grid, line, event.ratio, accumulator);
+    if (event.ratio > 0) add_line(lines.setup.grid, line, event.ratio, tiled::ImageTarget{accumulator});
   }
   add_tally(event, expectation, tally);
 }
@@ -75,13 +78,17 @@ void JosephFamily::forward(const EventView& events, const float* image, float* e
   });
 }
 
-void JosephFamily::back(const EventView& events, const float* values, float* image, Stream stream) const {
+template <class Target>
+void JosephFamily::back(const EventView& events, const float* values, const Target& target, Stream stream) const {
   in_launches(events, [&](const EventView& part, std::int64_t begin, unsigned blocks) {
     back_kernel<<<blocks, threads_a_block, 0, stream>>>(JosephLines::make(setup_, part),
-                                                        values ? values + begin : nullptr, image);
+                                                        values ? values + begin : nullptr, target);
     check_launch("launch Joseph's back projection");
   });
 }
+
+template void JosephFamily::back(const EventView&, const float*, const tiled::ImageTarget&, Stream) const;
+template void JosephFamily::back(const EventView&, const float*, const tiled::BandTarget&, Stream) const;
 
 void JosephFamily::em_step(const EventView& events, const float* image, float* accumulator, DeviceTally* tally,
                            Stream stream) const {

@@ -8,6 +8,7 @@
 #include "kernels/cuda/check.hpp"
 #include "kernels/project/device_tally.cuh"
 #include "kernels/project/expectation.hpp"
+#include "kernels/project/tiled/direct_targets.cuh"
 #include "kernels/ring/tor/section_sum.hpp"
 #include "kernels/ring/tor/tor_family.cuh"
 #include "kernels/ring/tor/weight-inl.hpp"
@@ -81,10 +82,11 @@ __device__ float expectation_of(const Pass& pass, const Tube& tube, const float*
   return group_sum(sum);
 }
 
-template <bool gaussian>
-__device__ void add_along(const Pass& pass, const Tube& tube, const float* table, float value, float* image, Place at) {
+template <bool gaussian, class Target>
+__device__ void add_along(const Pass& pass, const Tube& tube, const float* table, float value, const Target& target,
+                          Place at) {
   for_each_voxel<gaussian>(pass, tube, table, at, [&](std::int64_t voxel, float weight) {
-    if (weight > 0) atomicAdd(image + voxel, value * weight);
+    if (weight > 0) target.add(voxel, value * weight);
   });
 }
 
@@ -104,13 +106,13 @@ __global__ void forward_kernel(Pass pass, const float* table, const float* image
   expectation[at.event] = sum * pass.scale(at.event, tube) + (adds ? expectation[at.event] : 0.0f);
 }
 
-template <bool gaussian>
-__global__ void back_kernel(Pass pass, const float* table, const float* values, float* image) {
+template <bool gaussian, class Target>
+__global__ void back_kernel(Pass pass, const float* table, const float* values, Target target) {
   const Place at = place();
   if (at.event >= pass.events.count) return;
   const Tube tube = pass.tube(at.event);
   const float value = pass.scale(at.event, tube) * (values ? values[at.event] : 1.0f);
-  add_along<gaussian>(pass, tube, table, value, image, at);
+  add_along<gaussian>(pass, tube, table, value, target, at);
 }
 
 template <bool gaussian, int lattices>
@@ -136,7 +138,7 @@ __global__ void em_kernel(Passes<lattices> passes, const float* table, const flo
   if (!(event.ratio > 0)) return;
 #pragma unroll
   for (int l = 0; l < lattices; ++l)
-    add_along<gaussian>(passes.of[l], tubes[l], table, event.ratio, accumulator + l * voxels, at);
+    add_along<gaussian>(passes.of[l], tubes[l], table, event.ratio, tiled::ImageTarget{accumulator + l * voxels}, at);
 }
 
 }  // namespace
@@ -169,15 +171,19 @@ void TorFamily::forward(const EventView& events, const float* image, float* expe
   });
 }
 
-void TorFamily::back(const EventView& events, const float* values, float* image, Stream stream) const {
+template <class Target>
+void TorFamily::back(const EventView& events, const float* values, const Target& target, Stream stream) const {
   launch(events, [&](auto gaussian, unsigned blocks) {
     for (std::size_t l = 0; l < lattices_.size(); ++l) {
       back_kernel<gaussian()><<<blocks, block_threads, 0, stream>>>(make_pass(lattices_[l], events), table_.data(),
-                                                                    values, image + first_voxel(l));
+                                                                    values, target.from(first_voxel(l)));
       check_launch("project events back");
     }
   });
 }
+
+template void TorFamily::back(const EventView&, const float*, const tiled::ImageTarget&, Stream) const;
+template void TorFamily::back(const EventView&, const float*, const tiled::BandTarget&, Stream) const;
 
 void TorFamily::em_step(const EventView& events, const float* image, float* accumulator, DeviceTally* tally,
                         Stream stream) const {

@@ -28,7 +28,8 @@ class TorFamily {
   void with_footprint(const EventView& events, Stream stream, const Step& step);
 
   void forward(const EventView& events, const float* image, float* expectation, Stream stream) const;
-  void back(const EventView& events, const float* values, float* image, Stream stream) const;
+  template <class Target>
+  void back(const EventView& events, const float* values, const Target& target, Stream stream) const;
   void em_step(const EventView& events, const float* image, float* accumulator, DeviceTally* tally,
                Stream stream) const;
 

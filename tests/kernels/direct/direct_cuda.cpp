@@ -111,6 +111,19 @@ TEST_CASE("DIRECT on CUDA: Fourier space as published, whose ends meet and whose
       }
 }
 
+TEST_CASE("DIRECT on CUDA: kernels of 1.2 to 1.5 voxels, whose weights are set by their moments") {
+  if (!gpu_or_skip()) return;
+  for (const float fwhm_mm : {4.9f, 5.4f, 5.9f}) {
+    CAPTURE(fwhm_mm);
+    DirectKernel narrow = plain_kernel(12);
+    narrow.radial = {{0, fwhm_mm}};
+    narrow.axial_fwhm_mm = fwhm_mm;
+    check_direct_on_gpu({Grid::centred(16, 15, 9, {4, 4, 4}), {.azimuths = 5, .tilts = 1, .acceptance_deg = 10}, narrow,
+                         DirectOperator::two_stage, HistoLattice::view},
+                        {0, 1, 3, 4});
+  }
+}
+
 TEST_CASE("DIRECT on CUDA: more rows than a block makes at a time, wide kernels") {
   if (!gpu_or_skip()) return;
   const DirectViews views{.azimuths = 4, .tilts = 3, .acceptance_deg = 12};
