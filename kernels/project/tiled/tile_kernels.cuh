@@ -59,7 +59,9 @@ struct BackTarget {
     return min(range.highest_shift, range.lowest_shift + room);
   }
   /// The shift for a band of the ratios that are too large: a sum has room for a million of the largest.
-  TOFSTREAM_HOST_DEVICE static int outlier_shift(int band) { return 40 - ((band + 1) * exponents_a_band - exponent_bias); }
+  TOFSTREAM_HOST_DEVICE static int outlier_shift(int band) {
+    return 40 - ((band + 1) * exponents_a_band - exponent_bias);
+  }
 };
 
 /// Weights as they are.

@@ -190,9 +190,8 @@ class TiledProjector final : public ListModeProjector {
     const Stretches parts(events, std::int64_t{1} << BandTarget::room_log2);  // an event adds to a voxel once
     for (std::int64_t k = 0; k < parts.count(); ++k) {
       const float* const own = values ? values + parts.first_event(k) : nullptr;
-      workspace_.add_in_bands(image, grid().voxels(), stream, [&](const BandTarget& target) {
-        family_.back(parts[k], own, target, stream);
-      });
+      workspace_.add_in_bands(image, grid().voxels(), stream,
+                              [&](const BandTarget& target) { family_.back(parts[k], own, target, stream); });
     }
   }
 

@@ -100,8 +100,8 @@ __global__ void __launch_bounds__(elementwise::threads)
   if (visit < visits) listed[visit] = by_slot[plan.visits[visit].slot];
 }
 
-__global__ void __launch_bounds__(elementwise::threads) ratios_of_events(EventView events, float* numbers,
-                                                                         DeviceTally* tally) {
+__global__ void __launch_bounds__(elementwise::threads)
+    ratios_of_events(EventView events, float* numbers, DeviceTally* tally) {
   const std::int64_t i = elementwise::element();
   EventRatio event;
   float expectation = 0;

@@ -69,7 +69,8 @@ TEST_CASE("deterministic projections on CUDA are the same bit for bit, and those
     }
 }
 
-TEST_CASE("deterministic projections of events with ToF bins of their own are the same bit for bit, on CUDA's direct path") {
+TEST_CASE(
+    "deterministic projections of events with ToF bins of their own are the same bit for bit, on CUDA's direct path") {
   if (!gpu_or_skip()) return;
   const Grid grid = find_workload("W1").grid;
   EventBatch events = lines(20'000, true);
