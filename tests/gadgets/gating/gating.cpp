@@ -18,6 +18,7 @@
 #include "gadgets/payloads.hpp"
 #include "tests/command/command.hpp"
 #include "tests/gadgets/numbered_events.hpp"
+#include "tests/support/displacement_file.hpp"
 
 using namespace tofstream;
 using tofstream::testing::numbers;
@@ -139,17 +140,22 @@ TEST_CASE("signals and gates that cannot be are one error with the file, before 
 
 namespace {
 
-constexpr double period_s = 2, swing_mm = 12;
+constexpr double period_s = 2, swing_mm = 12, voxel_mm = 5;
 
 double shift_mm(double time_s) {
   return swing_mm * (0.5 - 0.5 * std::cos(2 * std::numbers::pi * time_s / period_s));
 }
 
+/// One place after the other, each for a second: whole voxels apart.
+double step_mm(double time_s) {
+  return voxel_mm * std::floor(time_s);
+}
+
 // Along z, in steps of a twentieth of a second.
-std::string breathing_table(double seconds) {
+std::string motion_table(double (*shift)(double), double seconds) {
   std::string table = "time_s,qw,qx,qy,qz,tx_mm,ty_mm,tz_mm\n";
   for (int i = 0; i < static_cast<int>(20 * seconds); ++i)
-    table += fmt::format("{},1,0,0,0,0,0,{}\n", 0.05 * i, shift_mm(0.05 * i + 0.025));
+    table += fmt::format("{},1,0,0,0,0,0,{}\n", 0.05 * i, shift(0.05 * i + 0.025));
   return table;
 }
 
@@ -164,19 +170,20 @@ solids:
 struct BreathingRun {
   std::string subsets;
   bool moves = true;
-  std::string between = {};  // gadgets behind the estimate
+  double (*shift)(double) = shift_mm;  // in mm, at a time
+  std::string between = {};            // gadgets behind the estimate
   std::string image = "estimate";
   double seconds = 6;
 };
 
 std::map<std::string, GadgetReport> breathe(const std::filesystem::path& folder, const BreathingRun& run) {
-  const std::string motion = written(folder / "motion.csv", breathing_table(run.seconds));
+  const std::string motion = written(folder / "motion.csv", motion_table(run.shift, run.seconds));
   const std::string phantom = written(folder / "phantom.yaml", lesion_phantom);
   const std::string yaml = fmt::format(
       R"(
 scanner: demo_ring
 backend: cpu
-image: {{size: [36, 36, 30], voxel_mm: 5}}
+image: {{size: [36, 36, 30], voxel_mm: {}}}
 gadgets:
   photons: {{use: simulator, phantom: {}, seconds: {}, activity_scale: 0.15, batch_events: 2000, attenuation: false{}}}
   sorted: {{use: tof_partition, from: photons}}
@@ -187,8 +194,8 @@ gadgets:
   estimate: {{use: osem_update, from: projected}}
   file: {{use: nifti_writer, from: estimate}}
 )",
-      phantom, run.seconds, run.moves ? fmt::format(", motion: {{file: {}}}", motion) : "", run.subsets, run.between,
-      run.image);
+      voxel_mm, phantom, run.seconds, run.moves ? fmt::format(", motion: {{file: {}}}", motion) : "", run.subsets,
+      run.between, run.image);
   const RunReport report =
       Engine(parse_pipeline(yaml, "test.yaml"), {.output_dir = folder / "run", .earlier_run = EarlierRun::overwrite})
           .run();
@@ -215,6 +222,16 @@ double mean_in_ball(const Image& image, Vec3d centre_mm, double radius_mm) {
 
 double lesion_contrast(const Image& image, double z_mm = 0) {
   return mean_in_ball(image, {20, 0, z_mm}, 10) / mean_in_ball(image, {-25, 0, z_mm}, 18);
+}
+
+/// A file that says that everything is moved along z.
+std::string shift_field(const std::filesystem::path& file, double mm) {
+  DisplacementFile{.dims = {5, 2, 2, 2, 1, 3, 1, 1},
+                   .voxel_mm = 400,
+                   .origin_mm = {-200, -200, -200},
+                   .value = [=](std::size_t c, std::size_t) { return c == 2 ? static_cast<float>(mm) : 0.0f; }}
+      .write(file);
+  return file.string();
 }
 
 constexpr const char* gated_by_data =
@@ -247,6 +264,42 @@ TEST_CASE("the data show how a phantom breathes, and gates have images of their 
   CHECK(lesion_contrast(images[2], 10) > lesion_contrast(images[2], 2));
   // Each is the activity, not a part of it.
   for (const Image& image : images) CHECK(mean_in_ball(image, {-25, 0, 5}, 15) == doctest::Approx(3000).epsilon(0.08));
+}
+
+// By whole voxels: a warp by parts of one widens what is projected, which the image makes up for (share/doc/gates.md).
+TEST_CASE("one image of all gates, each through its warp, has the contrast of a scan in which nothing moved") {
+  const TemporaryFolder folder;
+  constexpr int gates = 3;
+  BreathingRun run{.subsets = fmt::format("use: subset_builder, subsets: {}, cut: interleaved, iterations: 6", gates),
+                   .moves = false,
+                   .shift = step_mm,
+                   .seconds = gates};
+  breathe(folder.path(), run);
+  const double still = lesion_contrast(read_nifti(folder / "run/image.nii.gz"));
+  run.moves = true;
+  breathe(folder.path(), run);
+  const double blurred = lesion_contrast(read_nifti(folder / "run/image.nii.gz"), voxel_mm);
+  std::string signal = "time_s,value\n", fields;
+  for (int gate = 0; gate < gates; ++gate) {
+    signal += fmt::format("{},{}\n{},{}\n", gate, gate, gate == gates - 1 ? gates : gate + 0.99, gate);
+    fields += fmt::format("{}{}", gate == 0 ? "" : ", ",
+                          shift_field(folder / fmt::format("u{}.nii", gate), -voxel_mm * gate));
+  }
+  run.subsets = fmt::format(
+      "use: gating, signal: table, file: {}, gates: {}, bounds: equal_amplitude, images: one, subsets: 1, "
+      "least_events: 0, iterations: 6",
+      written(folder / "signal.csv", signal), gates);
+  run.between = fmt::format(
+      "  deformed: {{use: gate_warp, from: {{events: subsets, image: estimate}}, frame: lps, fields: [{}]}}\n", fields);
+  run.image = "deformed";
+  const auto gadgets = breathe(folder.path(), run);
+  const Image compensated = read_nifti(folder / "run/image.nii.gz");
+  CAPTURE(still);
+  CAPTURE(blurred);
+  CHECK(lesion_contrast(compensated) == doctest::Approx(still).epsilon(0.03));
+  CHECK(blurred < 0.9 * still);
+  CHECK(mean_in_ball(compensated, {-25, 0, 0}, 15) == doctest::Approx(3000).epsilon(0.05));
+  CHECK_FALSE(gadgets.at("subsets").figures.contains("without_gate_s"));  // with all the counts
 }
 
 TEST_CASE("a warp for each gate refuses other subsets, and another number of gates") {
