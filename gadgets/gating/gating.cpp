@@ -60,7 +60,7 @@ struct Gating {
     int signal_id = -1;
     GateBy by = GateBy::amplitude;
     GateBounds bounds = GateBounds::equal_time;
-    double longest_cycle_s = 0;
+    double longest_cycle_s = 0, longest_step_s = 0;
     double drift_s = 20;
     GateImages images = GateImages::each;
     std::filesystem::path trace = "trace.csv";
@@ -97,6 +97,10 @@ struct Gating {
           "steps of the signal"),
       param<&Params::longest_cycle_s>("longest_cycle_s", range(0, 1e9), unit("s"),
                                       "Of by: phase: a longer cycle lacks a trigger, and is left out; 0: none is"),
+      param<&Params::longest_step_s>(
+          "longest_step_s", range(0, 1e9), unit("s"),
+          "Between two values of the signal that are further apart it pauses, and what comes "
+          "then is in no gate; 0: ten times its usual step"),
       param<&Params::drift_s>("drift_s", range(1, 1e9), unit("s"),
                               "Of signal: data: what is slower than this is no movement, but a tracer that spreads"),
       param<&Params::images>("images",
@@ -134,7 +138,7 @@ struct Gating {
     if (p.signal == GateSignal::petsird)
       signal_ = read_petsird_signal(
           p.file, p.signal_id < 0 ? std::nullopt : std::optional(static_cast<std::uint32_t>(p.signal_id)));
-    if (p.signal != GateSignal::data) find_gates();  // what cannot be is said before any event is read
+    if (p.signal != GateSignal::data) find_gates(context);  // what cannot be is said before any event is read
     if (p.signal == GateSignal::data) context.output_file(p.trace);
   }
 
@@ -218,21 +222,36 @@ struct Gating {
       context.log().warning(
           "the events have no ToF, so their centre of mass is that of the middles of their lines, which follow a "
           "movement across the axis weakly");
-    find_gates();
+    find_gates(context);
   }
 
-  void find_gates() {
-    const bool has_values = !signal_.value.empty();
-    if (p_.by == GateBy::amplitude && !has_values)
+  void find_gates(Context& context) {
+    if (p_.by == GateBy::amplitude && signal_.value.empty())
       throw std::invalid_argument("the signal has triggers and no values: say by: phase");
+    constexpr double usual_steps = 10;
+    signal_.longest_step_s = p_.longest_step_s > 0 ? p_.longest_step_s : usual_steps * usual_step_s(signal_);
+    if (!signal_.value.empty()) tell_of_pauses(context);
     try {
-      stretches_ = p_.by == GateBy::amplitude
-                       ? gates_by_amplitude(signal_, p_.gates, p_.bounds)
-                       : gates_by_phase(has_values ? cycles_of(signal_) : signal_.time_s, p_.gates, p_.longest_cycle_s);
+      stretches_ = p_.by == GateBy::amplitude ? gates_by_amplitude(signal_, p_.gates, p_.bounds)
+                                              : gates_by_phase(signal_, p_.gates, p_.longest_cycle_s);
     } catch (const std::invalid_argument& error) {
       throw std::runtime_error(
           fmt::format("{}: {}", p_.file.empty() ? "the events' centre of mass" : p_.file.string(), error.what()));
     }
+  }
+
+  void tell_of_pauses(Context& context) const {
+    int pauses = 0;
+    double sum_s = 0;
+    for (std::size_t i = 1; i < signal_.time_s.size(); ++i)
+      if (signal_.pauses_before(i)) {
+        ++pauses;
+        sum_s += signal_.time_s[i] - signal_.time_s[i - 1];
+      }
+    if (pauses > 0)
+      context.log().warning(fmt::format(
+          "the signal pauses {} times, {:.4g} s in all (longest_step_s: {:g}): what comes then is in no gate", pauses,
+          sum_s, signal_.longest_step_s));
   }
 
   // A piece belongs to the gate in which its middle lies.

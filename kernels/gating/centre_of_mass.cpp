@@ -70,12 +70,13 @@ double make_unit(Place& direction) {
 
 void CentreOfMass::add(const EventBatch& batch) {
   const EventView view = batch.view();
+  auto at = intervals_.end();
   for (std::int64_t i = 0; i < view.count; ++i) {
     const double rank = batch.arrival.empty() ? static_cast<double>(i) : static_cast<double>(batch.arrival[i]);
     const double time_s = batch.start_s + batch.duration_s * (rank + 0.5) / static_cast<double>(view.count);
-    const auto interval = static_cast<std::size_t>(std::max(0.0, time_s) / interval_s_);
-    if (interval >= intervals_.size()) intervals_.resize(interval + 1);
-    Sums& sums = intervals_[interval];
+    const auto interval = static_cast<std::int64_t>(std::floor(time_s / interval_s_));
+    if (at == intervals_.end() || at->first != interval) at = intervals_.try_emplace(interval).first;
+    Sums& sums = at->second;
     const Place place = place_of(view.lor(i));
     ++sums.events;
     for (std::size_t axis = 0; axis < 3; ++axis) {
@@ -89,8 +90,7 @@ CentreMovement CentreOfMass::movement(double drift_s) const {
   constexpr double least_events = 20;
   constexpr std::size_t least_intervals = 10;
   Centres centres;
-  for (std::size_t n = 0; n < intervals_.size(); ++n) {
-    const Sums& sums = intervals_[n];
+  for (const auto& [n, sums] : intervals_) {
     if (sums.events < least_events) continue;
     centres.time_s.push_back((static_cast<double>(n) + 0.5) * interval_s_);
     Place& centre = centres.centre.emplace_back();

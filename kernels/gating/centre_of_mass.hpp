@@ -4,7 +4,7 @@
 
 #include <array>
 #include <cstdint>
-#include <vector>
+#include <map>
 
 #include "kernels/gating/gates.hpp"
 #include "kernels/types/events.hpp"
@@ -40,7 +40,7 @@ class CentreOfMass {
   };
 
   double interval_s_;
-  std::vector<Sums> intervals_;
+  std::map<std::int64_t, Sums> intervals_;  // by number from time 0 on; of those with events
 };
 
 }  // namespace tofstream

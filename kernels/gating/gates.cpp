@@ -23,12 +23,16 @@ void require_changing(const MotionSignal& signal) {
   if (signal.time_s.size() < 2) throw std::invalid_argument("the signal has fewer than two times");
   const auto [low, high] = std::ranges::minmax(signal.value);
   if (!(high > low)) throw std::invalid_argument(fmt::format("the signal is {:g} all the time", low));
+  for (std::size_t i = 1; i < signal.time_s.size(); ++i)
+    if (!signal.pauses_before(i)) return;
+  throw std::invalid_argument(fmt::format("no two times of the signal are within {:g} s", signal.longest_step_s));
 }
 
 // The time for which the signal is below a value.
 double time_below(const MotionSignal& signal, double value) {
   double sum = 0;
   for (std::size_t i = 1; i < signal.time_s.size(); ++i) {
+    if (signal.pauses_before(i)) continue;
     const auto [low, high] = std::minmax(signal.value[i - 1], signal.value[i]);
     const double time = signal.time_s[i] - signal.time_s[i - 1];
     if (value >= high)
@@ -39,10 +43,10 @@ double time_below(const MotionSignal& signal, double value) {
   return sum;
 }
 
-// The value below which the signal is for this fraction of its time.
+// The value below which the signal is for this fraction of the time for which it is known.
 double quantile_in_time(const MotionSignal& signal, double fraction) {
   auto [low, high] = std::ranges::minmax(signal.value);
-  const double time = fraction * (signal.time_s.back() - signal.time_s.front());
+  const double time = fraction * time_below(signal, high);
   constexpr int halvings = 50;
   for (int n = 0; n < halvings; ++n) {
     const double middle = 0.5 * (low + high);
@@ -86,20 +90,44 @@ void add_segment(std::vector<GateStretch>& to, const MotionSignal& signal, std::
   }
 }
 
+// Whether a pause of the signal lies between two times.
+bool pauses_between(const MotionSignal& signal, double start_s, double end_s) {
+  const auto after = std::ranges::upper_bound(signal.time_s, start_s);
+  for (auto i = static_cast<std::size_t>(after - signal.time_s.begin()); i < signal.time_s.size(); ++i) {
+    if (i > 0 && signal.pauses_before(i)) return true;
+    if (signal.time_s[i] >= end_s) return false;
+  }
+  return false;
+}
+
 }  // namespace
 
-std::vector<GateStretch> gates_by_phase(const std::vector<double>& triggers_s, int gates, double longest_cycle_s) {
+double usual_step_s(const MotionSignal& signal) {
+  std::vector<double> steps_s;
+  for (std::size_t i = 1; i < signal.time_s.size(); ++i) steps_s.push_back(signal.time_s[i] - signal.time_s[i - 1]);
+  if (steps_s.empty()) return 0;
+  const auto middle = steps_s.begin() + std::ssize(steps_s) / 2;
+  std::ranges::nth_element(steps_s, middle);
+  return *middle;
+}
+
+std::vector<GateStretch> gates_by_phase(const MotionSignal& signal, int gates, double longest_cycle_s) {
+  const bool has_values = !signal.value.empty();
+  const std::vector<double> triggers_s = has_values ? cycles_of(signal) : signal.time_s;
   if (triggers_s.size() < 2)
     throw std::invalid_argument("there are fewer than two triggers, so there is no whole cycle");
   std::vector<GateStretch> stretches;
   for (std::size_t i = 1; i < triggers_s.size(); ++i) {
     const double start_s = triggers_s[i - 1], cycle_s = triggers_s[i] - start_s;
     if (longest_cycle_s > 0 && cycle_s > longest_cycle_s) continue;
+    if (has_values && pauses_between(signal, start_s, triggers_s[i])) continue;
     for (int gate = 0; gate < gates; ++gate)
       add_stretch(stretches, {start_s + cycle_s * gate / gates,
                               gate + 1 == gates ? triggers_s[i] : start_s + cycle_s * (gate + 1) / gates, gate + 1});
   }
-  if (stretches.empty()) throw std::invalid_argument(fmt::format("every cycle is longer than {:g} s", longest_cycle_s));
+  if (stretches.empty())
+    throw std::invalid_argument(longest_cycle_s > 0 ? fmt::format("every cycle is longer than {:g} s", longest_cycle_s)
+                                                    : "the signal pauses in every cycle");
   return stretches;
 }
 
@@ -107,7 +135,8 @@ std::vector<GateStretch> gates_by_amplitude(const MotionSignal& signal, int gate
   require_changing(signal);
   const std::vector<double> between = bounds_of(signal, gates, bounds);
   std::vector<GateStretch> stretches;
-  for (std::size_t i = 1; i < signal.time_s.size(); ++i) add_segment(stretches, signal, i, between);
+  for (std::size_t i = 1; i < signal.time_s.size(); ++i)
+    if (!signal.pauses_before(i)) add_segment(stretches, signal, i, between);
   return stretches;
 }
 
@@ -118,6 +147,10 @@ std::vector<double> cycles_of(const MotionSignal& signal) {
   bool was_low = signal.value.front() < low;
   for (std::size_t i = 1; i < signal.time_s.size(); ++i) {
     const double before = signal.value[i - 1], after = signal.value[i];
+    if (signal.pauses_before(i)) {
+      was_low = false;
+      continue;
+    }
     was_low = was_low || before < low;
     if (!was_low || !(before < middle && after >= middle)) continue;
     begins_s.push_back(signal.time_s[i - 1] +

@@ -88,6 +88,15 @@ TEST_CASE("time outside the signal is in no gate, and its events are booked") {
   CHECK(made.books.rejected.at("in no gate") == 160);
 }
 
+TEST_CASE("where a table's signal pauses its events are in no gate, and a warning says so") {
+  const std::string table = "time_s,value\n0,0\n1,10\n2,0\n3,10\n4,0\n16,0\n17,10\n18,0\n19,10\n20,0\n";
+  const Gated made = gated(table, "gates: 2, subsets: 1");
+  CHECK(made.list("gate_events") == std::vector<double>{40, 40});
+  CHECK(made.books.rejected.at("in no gate") == 120);
+  const Gated joined = gated(table, "gates: 2, subsets: 1, longest_step_s: 30, bounds: equal_amplitude");
+  CHECK(joined.list("gate_events") == std::vector<double>{160, 40});
+}
+
 TEST_CASE("by amplitude, a gate has the events of one state from all cycles") {
   const Gated made = gated("time_s,value\n0,0\n5,10\n10,0\n15,10\n20,0\n", "gates: 2, subsets: 1");
   REQUIRE(made.subsets.size() == 3);

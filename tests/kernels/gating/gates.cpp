@@ -30,19 +30,19 @@ MotionSignal breathing() {
 }
 
 // `events` a second for a minute, about a centre that moves along (1, 0, 2) with a period of 5 s.
-CentreOfMass moving_events(double amplitude_mm, double drift_mm) {
+CentreOfMass moving_events(double amplitude_mm, double drift_mm, double start_s = 0) {
   CentreOfMass centre(0.2);
   std::mt19937 random(5);
   std::normal_distribution<float> spread(0, 40);
   for (int batch = 0; batch < 600; ++batch) {
     EventBatch events;
     events.count = 200;
-    events.start_s = 0.1 * batch;
+    events.start_s = start_s + 0.1 * batch;
     events.duration_s = 0.1;
     for (auto& end : events.ends) end = Buffer<float>(Memory::host, events.count);
     events.tof_mm = Buffer<float>(Memory::host, events.count);
     for (std::int64_t i = 0; i < events.count; ++i) {
-      const double time_s = events.start_s + 0.1 * (static_cast<double>(i) + 0.5) / 200;
+      const double time_s = 0.1 * batch + 0.1 * (static_cast<double>(i) + 0.5) / 200;
       const double at = amplitude_mm * std::sin(2 * std::numbers::pi * time_s / 5);
       const float x = static_cast<float>(at) + spread(random), y = spread(random),
                   z = static_cast<float>(2 * at + drift_mm * time_s / 60) + spread(random);
@@ -59,7 +59,7 @@ CentreOfMass moving_events(double amplitude_mm, double drift_mm) {
 }  // namespace
 
 TEST_CASE("phases are equal parts of each cycle, and a cycle that lacks a trigger is in no gate") {
-  const auto stretches = gates_by_phase({1, 3, 4, 9}, 4, 4);
+  const auto stretches = gates_by_phase({{1, 3, 4, 9}, {}}, 4, 4);
   REQUIRE(stretches.size() == 8);
   CHECK(stretches[1] == GateStretch{1.5, 2, 2});
   CHECK(stretches[7] == GateStretch{3.75, 4, 4});
@@ -72,9 +72,9 @@ TEST_CASE("phases are equal parts of each cycle, and a cycle that lacks a trigge
   CHECK(gate_changes(stretches, 1.2, 2.4) == std::vector<double>{1.5, 2});
   CHECK(gate_changes(stretches, 3.6, 20) == std::vector<double>{3.75, 4});
   CHECK(gate_changes(stretches, 5, 20).empty());
-  CHECK(gates_by_phase({1, 3, 4, 9}, 4).size() == 12);
-  CHECK_THROWS_WITH(gates_by_phase({1}, 4), doctest::Contains("fewer than two triggers"));
-  CHECK_THROWS_WITH(gates_by_phase({1, 3}, 4, 1), doctest::Contains("every cycle is longer than 1 s"));
+  CHECK(gates_by_phase({{1, 3, 4, 9}, {}}, 4).size() == 12);
+  CHECK_THROWS_WITH(gates_by_phase({{1}, {}}, 4), doctest::Contains("fewer than two triggers"));
+  CHECK_THROWS_WITH(gates_by_phase({{1, 3}, {}}, 4, 1), doctest::Contains("every cycle is longer than 1 s"));
 }
 
 TEST_CASE("by amplitude, gates have equal times or are equal steps, and cut the signal where it crosses a bound") {
@@ -112,6 +112,33 @@ TEST_CASE("a cycle begins where the signal rises through its median, once, whate
     CHECK(begins[i] == doctest::Approx(4.0 * static_cast<double>(i) + 1).epsilon(0.15));
 }
 
+TEST_CASE("where a signal pauses there is no gate, and the other times are shared as if it were not there") {
+  const MotionSignal whole = breathing();
+  MotionSignal signal{.longest_step_s = 1};
+  for (std::size_t i = 0; i < whole.time_s.size(); ++i) {
+    if (whole.time_s[i] > 19.95 && whole.time_s[i] < 41.05) continue;  // it stops low and goes on high
+    signal.time_s.push_back(whole.time_s[i]);
+    signal.value.push_back(whole.value[i]);
+  }
+  CHECK(usual_step_s(signal) == doctest::Approx(0.1));
+  CHECK(usual_step_s({{3}, {}}) == 0);
+  const auto by_time = gates_by_amplitude(signal, 4, GateBounds::equal_time);
+  const double known_s = 80 - (41.1 - 19.9);
+  for (const double time : gate_times(by_time, 4)) CHECK(time == doctest::Approx(known_s / 4).epsilon(1e-6));
+  const auto by_phase = gates_by_phase(signal, 4);
+  for (const double paused_s : {20.0, 30.0, 41.0}) {
+    CHECK(gate_at(by_time, paused_s) == 0);
+    CHECK(gate_at(by_phase, paused_s) == 0);
+  }
+  // The last cycle before the pause has no end, and the first after it no beginning.
+  CHECK(gate_at(by_phase, 16.9) == 4);
+  CHECK(gate_at(by_phase, 17.1) == 0);
+  CHECK(gate_at(by_phase, 44.9) == 0);
+  CHECK(gate_at(by_phase, 45.1) == 1);
+  signal.longest_step_s = 0.01;
+  CHECK_THROWS_WITH(gates_by_phase(signal, 4), doctest::Contains("no two times of the signal are within 0.01 s"));
+}
+
 TEST_CASE("the events' centre of mass follows a movement, and neither noise nor drift") {
   const CentreMovement movement = moving_events(6, 30).movement(20);
   double product = 0, squares = 0, truths = 0;
@@ -126,6 +153,8 @@ TEST_CASE("the events' centre of mass follows a movement, and neither noise nor 
   CHECK(movement.direction[2] == doctest::Approx(2 / std::sqrt(5)).epsilon(0.05));
   CHECK(std::abs(movement.direction[1]) < 0.1);
   CHECK(moving_events(0, 0).movement(20).to_noise < 1.3);
+  constexpr double a_clocks_s = 1.7e9;  // a stream may count from long before the scan
+  CHECK(moving_events(6, 30, a_clocks_s).movement(20).to_noise == doctest::Approx(movement.to_noise).epsilon(0.02));
   CHECK_THROWS_WITH(CentreOfMass(0.2).movement(20), doctest::Contains("too few"));
 }
 
