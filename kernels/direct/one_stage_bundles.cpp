@@ -21,9 +21,8 @@ struct PlacedRun {
 /// The runs that four neighbouring columns have on one column.
 using RunsOfColumns = std::array<const KernelRun*, bundle_columns>;
 
-/// The first quad that begins at a row or behind it.
-int next_quad(int row) {
-  return (row + 1024 * rows_of_quad + rows_of_quad - 1) / rows_of_quad - 1024;
+int floor_to_quad(int row) {
+  return (row - ((row % rows_of_quad) + rows_of_quad) % rows_of_quad) / rows_of_quad;
 }
 
 class Bundler {
@@ -41,7 +40,7 @@ class Bundler {
     for (const auto& [place, runs] : columns) add(place.first, place.second, runs);
     fill_up_rare();
     std::ranges::stable_sort(made_.bundles, {},
-                             [](const ColumnBundle& bundle) { return std::pair(bundle.taps, bundle.copy); });
+                             [](const ColumnBundle& bundle) { return std::pair(bundle.shift, bundle.taps); });
     set_segments();
     return std::move(made_);
   }
@@ -71,9 +70,11 @@ class Bundler {
       if (run) low = std::min(low, run->dz), high = std::max(high, run->dz + run->count);
     while (low < high) {
       ColumnBundle bundle{.dx = made_.is_along_y ? across : along, .dy = made_.is_along_y ? along : across};
-      bundle.quad = next_quad(low);
-      bundle.copy = rows_of_quad * bundle.quad - low;
-      bundle.taps = std::min(high - low, most_bundle_taps);
+      bundle.quad = floor_to_quad(low);
+      bundle.shift = low - rows_of_quad * bundle.quad;
+      bundle.taps = std::min({high - low, most_bundle_taps, most_bundle_rows - bundle.shift});
+      // What is left begins with a whole quad.
+      if (high - low > bundle.taps) bundle.taps = most_bundle_taps - bundle.shift;
       bundle.weight = weight_of_line_.at(across) + along;
       set_points(bundle, runs, low);
       if (bundle.mask) made_.bundles.push_back(bundle);
@@ -93,27 +94,31 @@ class Bundler {
     }
   }
 
-  /// Bundles get a tap more, of zeros, where few have their number of taps: its code would be fetched for little.
+  /// Bundles of a kind that few have get a tap more, of zeros: their code would be fetched for little.
   void fill_up_rare() {
     constexpr int few = 8;
-    for (int taps = 1; taps < most_bundle_taps; ++taps) {
-      const auto is_such = [&](const ColumnBundle& bundle) { return bundle.taps == taps; };
-      if (std::ranges::count_if(made_.bundles, is_such) > few) continue;
-      if (std::ranges::none_of(made_.bundles, [&](const ColumnBundle& bundle) { return bundle.taps > taps; })) return;
-      for (ColumnBundle& bundle : made_.bundles)
-        if (is_such(bundle)) ++bundle.taps;
-    }
+    for (int shift = 0; shift < rows_of_quad; ++shift)
+      for (int taps = 1; taps < std::min(most_bundle_taps, most_bundle_rows - shift); ++taps) {
+        const auto is_such = [&](const ColumnBundle& b) { return b.shift == shift && b.taps == taps; };
+        if (std::ranges::count_if(made_.bundles, is_such) > few) continue;
+        const bool has_more = std::ranges::any_of(
+            made_.bundles, [&](const ColumnBundle& b) { return b.shift == shift && b.taps > taps; });
+        if (!has_more) continue;
+        for (ColumnBundle& bundle : made_.bundles)
+          if (is_such(bundle)) ++bundle.taps;
+      }
   }
 
   void set_segments() {
     for (const ColumnBundle& bundle : made_.bundles) {
       const auto n = static_cast<int>(&bundle - made_.bundles.data());
-      if (made_.segments.empty() || made_.segments.back().taps != bundle.taps)
-        made_.segments.push_back({bundle.taps, n, n, made_.fours});
+      if (made_.segments.empty() || made_.segments.back().shift != bundle.shift ||
+          made_.segments.back().taps != bundle.taps)
+        made_.segments.push_back({bundle.shift, bundle.taps, n, n, made_.fours});
       made_.segments.back().end = n + 1;
       made_.fours += bundle_columns * fours_of_taps(bundle.taps);
-      const int first = rows_of_quad * bundle.quad - bundle.copy;
-      made_.reach = std::max({made_.reach, -first, first + bundle.taps - 1});
+      const int first = rows_of_quad * bundle.quad, last = first + bundle.shift + bundle.taps - 1;
+      made_.reach = std::max({made_.reach, -first, last});
     }
   }
 

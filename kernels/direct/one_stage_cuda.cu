@@ -2,8 +2,8 @@
 // (one_stage_cpu.cpp), so nothing is written twice and all sums are in a fixed order. A thread has some rows of four
 // neighbouring columns: what it reads of a column gives to each of the four. The warps of a block share the bundles of
 // the same columns, so that one view fills the GPU and few terms are added one after the other. Their tables lie in
-// shared memory. Each number of taps has its own code, which all warps run at a time: it must fit the cache of
-// instructions. So that one code serves wherever runs begin, there are four copies of all columns, each moved by a row.
+// shared memory. Each shift and number of taps has its own code, which all warps run at a time, since the cache of
+// instructions holds little more.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -28,14 +28,13 @@ constexpr int column_threads = 32, splits = 8;  // of a block: a warp's columns,
 constexpr int one_threads = column_threads * splits;
 constexpr int columns_a_thread = bundle_columns, rows = 16;
 constexpr int quads_a_thread = rows / rows_of_quad;
-constexpr int copies = rows_of_quad;
 constexpr int tile_columns = 16;  // along x; four along y
 
 /// How rows lie in memory: a thread's whole fours of rows are far apart, and each lies beside its neighbours', so that
 /// threads that read their own next ones read neighbouring memory.
 struct RowOrder {
   int shares = 1;  // threads of a column
-  int zeros = 0;   // fours behind each part: the first one for rows that copies move there
+  int zeros = 0;   // fours behind each part
   TOFSTREAM_HOST_DEVICE int part() const { return shares + zeros; }
   TOFSTREAM_HOST_DEVICE int stride() const { return rows_of_quad * (quads_a_thread * part() + 1); }
   /// In floats.
@@ -46,21 +45,21 @@ struct RowOrder {
   /// The row at a place of a column, or -1.
   TOFSTREAM_HOST_DEVICE int row_at(int place) const {
     const int four = place / rows_of_quad, phase = four / part(), share = four % part();
-    if (phase >= quads_a_thread || share > shares) return -1;
+    if (phase >= quads_a_thread || share >= shares) return -1;
     return rows_of_quad * (share * quads_a_thread + phase) + place % rows_of_quad;
   }
 };
 
 /// The device reads it as two int4.
 struct alignas(32) DeviceBundle {
-  std::int32_t offsets[quads_a_thread] = {};  // of the thread's fours of rows, in bytes
+  std::int32_t offsets[quads_a_thread] = {};  // of whole fours, by their number modulo a thread's
   std::int32_t dx = 0, dy = 0;
   std::int32_t mask = 0, weight = 0;
 };
 
-/// Bundles that one code adds up, as they stand in a chunk.
+/// Bundles of one shift and number of taps, as they stand in a chunk.
 struct alignas(16) DeviceSegment {
-  std::int32_t taps = 0;
+  std::int32_t code = 0;  // shift + 4 (taps - 1)
   std::int32_t first = 0, count = 0;
   std::int32_t values = 0;  // the first bundle's
 };
@@ -82,13 +81,12 @@ struct DeviceTables {
   bool is_along_y = false;
 };
 
-/// Copies of images whose voxels lie column by column, with a column of zeros at the end of each. A copy's rows stand as
-/// many places later as its number says.
+/// Images whose voxels lie column by column, with a column of zeros at the end of each.
 struct OneColumns {
   float* values = nullptr;
   RowOrder order;
   int margin = 0;
-  std::int64_t copy_size = 0, slot_size = 0;
+  std::int64_t slot_size = 0;
 };
 
 struct OneViews {
@@ -99,16 +97,15 @@ struct OneViews {
 
 constexpr int turn_tile = 32, turn_rows = 8;
 
-/// A slot's copy of images as columns, zeros elsewhere; null stands for ones.
+/// Images to columns, zeros elsewhere; null stands for ones.
 __global__ void __launch_bounds__(turn_tile* turn_rows)
     turn_columns(const float* images, std::int64_t image_size, int columns, int rows, OneColumns to) {
   __shared__ float values[turn_tile][turn_tile + 1];
-  const int slot = static_cast<int>(blockIdx.z) / copies, copy = static_cast<int>(blockIdx.z) % copies;
-  const int first_column = static_cast<int>(blockIdx.x) * turn_tile;
+  const int slot = static_cast<int>(blockIdx.z), first_column = static_cast<int>(blockIdx.x) * turn_tile;
   const int first = static_cast<int>(blockIdx.y) * turn_tile - to.margin, stride = to.order.stride();
   const int column = first_column + static_cast<int>(threadIdx.x);
   for (int n = threadIdx.y; n < turn_tile; n += turn_rows) {
-    const int z = first + n < 0 ? -1 : to.order.row_at(first + n) - copy;
+    const int z = first + n < 0 ? -1 : to.order.row_at(first + n);
     float value = 0;
     if (z >= 0 && z < rows && column < columns)
       value = images ? images[slot * image_size + std::int64_t{z} * columns + column] : 1.0f;
@@ -119,8 +116,8 @@ __global__ void __launch_bounds__(turn_tile* turn_rows)
   if (place >= stride) return;
   for (int n = threadIdx.y; n < turn_tile && first_column + n <= columns; n += turn_rows)
     if (place >= 0 || first_column + n == 0)
-      to.values[slot * to.slot_size + copy * to.copy_size + to.margin + std::int64_t{first_column + n} * stride +
-                place] = values[threadIdx.x][n];
+      to.values[slot * to.slot_size + to.margin + std::int64_t{first_column + n} * stride + place] =
+          values[threadIdx.x][n];
 }
 
 /// A place of four columns.
@@ -150,37 +147,35 @@ enum class OneKernel { one, own, of_source };
 /// What a thread reads.
 struct OneThread {
   const int4* chunk;  // in shared memory
-  const char* data;   // of the image
-  unsigned rows_at;   // of its first column, in bytes: the thread's rows
+  const float* data;  // of the image's first column, at the thread's rows
   const float* weights;
   const std::int16_t* map;
   int weight_count;
   int own[columns_a_thread];  // own kernels' first weights
-  int x, y, size_x, size_y;
-  unsigned stride;  // in bytes
+  int x, y, size_x, size_y, stride;
   int part;
 };
 
 using Sums = float[columns_a_thread][rows];
 
-/// `at`: of the thread's rows in a column, in bytes.
 template <int fours>
-__device__ __forceinline__ void read_rows(const char* data, unsigned at, const int4& offsets, float (&row)[4 * fours]) {
-  const unsigned from[quads_a_thread] = {at + offsets.x, at + offsets.y, at + offsets.z, at + offsets.w};
+__device__ __forceinline__ void read_rows(const float* from, const int4& offsets, float (&row)[4 * fours]) {
+  const int at[quads_a_thread] = {offsets.x, offsets.y, offsets.z, offsets.w};
 #pragma unroll
   for (int k = 0; k < fours; ++k) {
-    const float4 four = reinterpret_cast<const float4*>(data + from[k % quads_a_thread])[k / quads_a_thread];
+    const float4 four =
+        *reinterpret_cast<const float4*>(from + at[k % quads_a_thread] + rows_of_quad * (k / quads_a_thread));
     row[4 * k] = four.x, row[4 * k + 1] = four.y, row[4 * k + 2] = four.z, row[4 * k + 3] = four.w;
   }
 }
 
-template <OneKernel kernel, int taps>
+template <OneKernel kernel, int shift, int taps>
 __device__ __forceinline__ void add_segment(const OneThread& thread, const DeviceSegment& segment, Sums& sum) {
-  constexpr int fours = (rows + taps - 1 + 3) / 4, of_taps = fours_of_taps(taps);
+  constexpr int fours = (rows + shift + taps - 1 + 3) / 4, of_taps = fours_of_taps(taps);
+  // The first one's number in the view decides which warp begins.
 #pragma unroll 1
   for (int b = (thread.part - segment.first / 2) & (splits - 1); b < segment.count; b += splits) {
     const int4* const bundle = thread.chunk + segment.first + 2 * b;
-    const int4* const values = thread.chunk + segment.values + b * (columns_a_thread * of_taps);
     const int4 offsets = bundle[0], where = bundle[1];
     const int x = thread.x + where.x, y = thread.y + where.y;
     const bool is_inside = static_cast<unsigned>(x) < static_cast<unsigned>(thread.size_x) &&
@@ -188,7 +183,7 @@ __device__ __forceinline__ void add_segment(const OneThread& thread, const Devic
     if (!__any_sync(0xffffffff, is_inside)) continue;
     const int column = is_inside ? y * thread.size_x + x : thread.size_x * thread.size_y;
     float row[4 * fours];
-    read_rows<fours>(thread.data, thread.rows_at + column * thread.stride, offsets, row);
+    read_rows<fours>(thread.data + column * thread.stride, offsets, row);
     float weight[columns_a_thread];
     if (kernel != OneKernel::one) {
       const float* weights = thread.weights + where.w;
@@ -197,13 +192,14 @@ __device__ __forceinline__ void add_segment(const OneThread& thread, const Devic
       for (int c = 0; c < columns_a_thread; ++c)
         weight[c] = weights[(kernel == OneKernel::own ? thread.own[c] : 0) - c];
     }
+    const int4* const of_bundle = thread.chunk + segment.values + b * (columns_a_thread * of_taps);
 #pragma unroll
     for (int c = 0; c < columns_a_thread; ++c) {
       if (!(where.z & (1 << c))) continue;
       float value[4 * of_taps];
 #pragma unroll
       for (int k = 0; k < of_taps; ++k) {
-        const int4 four = values[c * of_taps + k];
+        const int4 four = of_bundle[c * of_taps + k];
         value[4 * k] = __int_as_float(four.x), value[4 * k + 1] = __int_as_float(four.y);
         value[4 * k + 2] = __int_as_float(four.z), value[4 * k + 3] = __int_as_float(four.w);
       }
@@ -213,15 +209,18 @@ __device__ __forceinline__ void add_segment(const OneThread& thread, const Devic
 #pragma unroll
       for (int t = 0; t < taps; ++t)
 #pragma unroll
-        for (int r = 0; r < rows; ++r) sum[c][r] += value[t] * row[t + r];
+        for (int r = 0; r < rows; ++r) sum[c][r] += value[t] * row[shift + t + r];
     }
   }
 }
 
-template <OneKernel kernel, int taps = 1>
+template <OneKernel kernel, int code>
 __device__ __forceinline__ void add_segment_of(const OneThread& thread, const DeviceSegment& segment, Sums& sum) {
-  if (segment.taps == taps) return add_segment<kernel, taps>(thread, segment, sum);
-  if constexpr (taps < most_bundle_taps) add_segment_of<kernel, taps + 1>(thread, segment, sum);
+  constexpr int shift = code % rows_of_quad, taps = code / rows_of_quad + 1;
+  if constexpr (shift + taps <= most_bundle_rows) {
+    if (segment.code == code) return add_segment<kernel, shift, taps>(thread, segment, sum);
+  }
+  if constexpr (code + 1 < rows_of_quad * most_bundle_taps) add_segment_of<kernel, code + 1>(thread, segment, sum);
 }
 
 /// The sum of the warps' sums, in the first one's; in a fixed order.
@@ -245,11 +244,11 @@ __device__ __forceinline__ void add_splits(Sums& sum, int part, int thread, floa
 }
 static_assert(splits / 2 * columns_a_thread * rows * column_threads * sizeof(float) <= most_chunk_words * sizeof(int4));
 
-/// to[slot][z][column] = the sum, or += it. Columns have one kernel; else each has its own, or forward each that is read.
+/// to[slot][z][column] = the sum. Columns have one kernel; else each has its own, or forward each that is read.
 template <OneKernel kernel>
 __global__ void __launch_bounds__(one_threads, 2)
-    sum_bundles(OneViews views, ColumnFours fours, int size_x, int size_y, int size_z, bool is_forward, bool is_added,
-                OneColumns from, float* to, std::int64_t to_size) {
+    sum_bundles(OneViews views, ColumnFours fours, int size_x, int size_y, int size_z, bool is_forward, OneColumns from,
+                float* to, std::int64_t to_size) {
   __shared__ int4 chunk_words[most_chunk_words];
   const int thread_of_columns = static_cast<int>(threadIdx.x) % column_threads;
   const int n = static_cast<int>(blockIdx.x) * column_threads + thread_of_columns;
@@ -263,10 +262,8 @@ __global__ void __launch_bounds__(one_threads, 2)
   // One outside reads only zeros.
   thread.x = is_column ? at.x : -(1 << 20);
   thread.y = at.y;
-  thread.size_x = size_x, thread.size_y = size_y;
-  thread.stride = static_cast<unsigned>(from.order.stride()) * sizeof(float);
-  thread.data = reinterpret_cast<const char*>(from.values + (is_forward ? 0 : slot * from.slot_size));
-  thread.rows_at = static_cast<unsigned>(from.margin + rows_of_quad * share) * sizeof(float);
+  thread.size_x = size_x, thread.size_y = size_y, thread.stride = from.order.stride();
+  thread.data = from.values + (is_forward ? 0 : slot * from.slot_size) + from.margin + rows_of_quad * share;
   thread.weights = tables.weights[is_forward];
   thread.map = tables.map;
   thread.weight_count = tables.weight_count;
@@ -279,14 +276,14 @@ __global__ void __launch_bounds__(one_threads, 2)
     }
   Sums sum = {};
   for (int k = 0; k < tables.chunk_count; ++k) {
-    const Chunk& chunk = tables.chunks[k];
+    const Chunk chunk = tables.chunks[k];
     const int4* const words = tables.words[is_forward] + chunk.first;
     if (k > 0) __syncthreads();
 #pragma unroll 4
     for (int w = static_cast<int>(threadIdx.x); w < chunk.words; w += one_threads) chunk_words[w] = words[w];
     __syncthreads();
     for (int s = 0; s < chunk.segments; ++s)
-      add_segment_of<kernel>(thread, reinterpret_cast<const DeviceSegment*>(chunk_words)[s], sum);
+      add_segment_of<kernel, 0>(thread, reinterpret_cast<const DeviceSegment*>(chunk_words)[s], sum);
   }
   add_splits(sum, thread.part, thread_of_columns, reinterpret_cast<float*>(chunk_words));
   if (thread.part != 0 || !is_column) return;
@@ -296,16 +293,14 @@ __global__ void __launch_bounds__(one_threads, 2)
   for (int r = 0; r < rows; ++r) {
     if (share * rows + r >= size_z) break;
     float* const here = out + std::int64_t{share * rows + r} * size_x * size_y;
-    if (is_whole && !is_added) {
+    if (is_whole) {
       *reinterpret_cast<float4*>(here) = {sum[0][r], sum[1][r], sum[2][r], sum[3][r]};
       continue;
     }
 #pragma unroll
-    for (int c = 0; c < columns_a_thread; ++c) {
-      if (at.x + c * along_x >= size_x || at.y + c * along_y >= size_y) continue;
-      float& out_here = here[c * (along_x + along_y * size_x)];
-      out_here = is_added ? out_here + sum[c][r] : sum[c][r];
-    }
+    for (int c = 0; c < columns_a_thread; ++c)
+      if (at.x + c * along_x < size_x && at.y + c * along_y < size_y)
+        here[c * (along_x + along_y * size_x)] = sum[c][r];
   }
 }
 
@@ -343,7 +338,7 @@ class OneStageCuda final : public DirectProjector {
     constexpr int most = 1 << 15;  // a grid of blocks has no more than 65535 along y
     for (int first = 0; first < views.views; first += most) {
       const int count = std::min(most, views.views - first);
-      queue_sums(true, false, {tables_.data(), views.index + first, count}, expectation + first * points(), stream);
+      queue_sums(true, {tables_.data(), views.index + first, count}, expectation + first * points(), stream);
     }
   }
 
@@ -351,14 +346,11 @@ class OneStageCuda final : public DirectProjector {
     require_views(views);
     const int group = std::min(group_, std::max(views.views, 1));
     make_room(turned_, Memory::device, columns_.slot_size * group, stream);
-    if (group > 1) make_room(parts_, Memory::device, points() * group, stream);
+    make_room(parts_, Memory::device, points() * group, stream);
     for (int first = 0; first < views.views; first += group) {
       const int count = std::min(group, views.views - first);
       queue_columns(values ? values + first * points() : nullptr, count, stream);
-      const bool is_added = count == 1;
-      queue_sums(false, is_added, {tables_.data(), views.index + first, count}, is_added ? image : parts_.data(),
-                 stream);
-      if (is_added) continue;
+      queue_sums(false, {tables_.data(), views.index + first, count}, parts_.data(), stream);
       add_parts<<<one_parts(points(), one_threads), one_threads, 0, stream>>>(parts_.data(), points(), count, image);
       check_launch("project histo-images back");
     }
@@ -368,20 +360,20 @@ class OneStageCuda final : public DirectProjector {
   bool has_one_profile() const { return profiles().count() == 1; }
 
   template <OneKernel kernel>
-  void queue_sums(bool is_forward, bool is_added, const OneViews& views, float* to, Stream stream) {
+  void queue_sums(bool is_forward, const OneViews& views, float* to, Stream stream) {
     const ColumnFours fours(grid().size[0], grid().size[1]);
     const dim3 blocks(one_parts(std::int64_t{fours.count()} * columns_.order.shares, column_threads),
                       static_cast<unsigned>(views.count));
     OneColumns from = columns_;
     from.values = turned_.data();
     sum_bundles<kernel><<<blocks, one_threads, 0, stream>>>(views, fours, grid().size[0], grid().size[1],
-                                                            grid().size[2], is_forward, is_added, from, to, points());
+                                                            grid().size[2], is_forward, from, to, points());
     check_launch("add up bundles of views");
   }
-  void queue_sums(bool is_forward, bool is_added, const OneViews& views, float* to, Stream stream) {
-    if (has_one_profile()) return queue_sums<OneKernel::one>(is_forward, is_added, views, to, stream);
-    if (is_forward) return queue_sums<OneKernel::of_source>(true, is_added, views, to, stream);
-    queue_sums<OneKernel::own>(false, is_added, views, to, stream);
+  void queue_sums(bool is_forward, const OneViews& views, float* to, Stream stream) {
+    if (has_one_profile()) return queue_sums<OneKernel::one>(is_forward, views, to, stream);
+    if (is_forward) return queue_sums<OneKernel::of_source>(true, views, to, stream);
+    queue_sums<OneKernel::own>(false, views, to, stream);
   }
 
   /// Tables of a view on the host.
@@ -432,14 +424,15 @@ class OneStageCuda final : public DirectProjector {
       words.resize(at + sizeof what / word);
       std::memcpy(words.data() + at, &what, sizeof what);
     };
-    for (const std::vector<BundleSegment>& segments : chunks_of(of.view.segments)) {
+    const std::vector<std::vector<BundleSegment>> all = chunks_of(of.view.segments);
+    for (const std::vector<BundleSegment>& segments : all) {
       Chunk chunk{static_cast<int>(words.size()), 0, static_cast<int>(segments.size())};
       int bundles = 0, at = chunk.segments;
       for (const BundleSegment& segment : segments) bundles += segment.end - segment.first;
       int values = at + bundle_words * bundles;
       for (const BundleSegment& segment : segments) {
         const int count = segment.end - segment.first;
-        add(DeviceSegment{segment.taps, at, count, values});
+        add(DeviceSegment{segment.shift + rows_of_quad * (segment.taps - 1), at, count, values});
         at += bundle_words * count;
         values += count * value_words(segment);
       }
@@ -532,9 +525,7 @@ class OneStageCuda final : public DirectProjector {
 
   DeviceBundle device_bundle(const ColumnBundle& bundle) const {
     DeviceBundle made{.dx = bundle.dx, .dy = bundle.dy, .mask = bundle.mask, .weight = bundle.weight};
-    for (int k = 0; k < quads_a_thread; ++k)
-      made.offsets[k] = static_cast<int>(sizeof(float) * (bundle.copy * columns_.copy_size)) +
-                        static_cast<int>(sizeof(float)) * columns_.order.of_quad(bundle.quad + k);
+    for (int k = 0; k < quads_a_thread; ++k) made.offsets[k] = columns_.order.of_quad(bundle.quad + k);
     return made;
   }
 
@@ -545,11 +536,10 @@ class OneStageCuda final : public DirectProjector {
     const auto parts = [](int of, int size) { return (of + size - 1) / size; };
     RowOrder& order = columns_.order;
     order.shares = parts(grid().size[2], rows);
-    order.zeros = parts(reach + rows_of_quad, rows) + 1;
+    order.zeros = parts(reach + rows_of_quad, rows);
     columns_.margin = rows_of_quad * order.zeros;
-    columns_.copy_size = columns_.margin + (grid().stride(2) + 1) * order.stride();
-    columns_.slot_size = copies * columns_.copy_size;
-    if (columns_.slot_size > std::numeric_limits<std::int32_t>::max() / static_cast<int>(sizeof(float)))
+    columns_.slot_size = columns_.margin + (grid().stride(2) + 1) * order.stride();
+    if (columns_.slot_size > std::numeric_limits<std::int32_t>::max())
       throw std::invalid_argument(
           "an image this large needs larger voxels for one_stage on a GPU, or operator two_stage");
   }
@@ -559,8 +549,7 @@ class OneStageCuda final : public DirectProjector {
     OneColumns to = columns_;
     to.values = turned_.data();
     const dim3 blocks(one_parts(columns + 1, turn_tile),
-                      one_parts(columns_.order.stride() + columns_.margin, turn_tile),
-                      static_cast<unsigned>(slots * copies));
+                      one_parts(columns_.order.stride() + columns_.margin, turn_tile), static_cast<unsigned>(slots));
     turn_columns<<<blocks, dim3(turn_tile, turn_rows), 0, stream>>>(images, grid().voxels(), columns, grid().size[2],
                                                                     to);
     check_launch("put images into columns");
