@@ -61,7 +61,6 @@ void KernelTables::set_values(const DirectLattice& lattice, const ViewFrame& fra
                               const RadialProfiles& profiles) {
   const double tof = static_cast<double>(kernel.tof_sigma_mm);
   const double axial = static_cast<double>(kernel.axial_fwhm_mm) / fwhm_per_sigma;
-  std::vector<double> along;  // of each point: ToF and axial factor
   std::vector<double> across_mm;
   for (const KernelRun& run : runs_) {
     const double dx = run.dx * lattice.spacing_mm.x, dy = run.dy * lattice.spacing_mm.y;
@@ -69,7 +68,7 @@ void KernelTables::set_values(const DirectLattice& lattice, const ViewFrame& fra
     for (int m = 0; m < run.count; ++m) {
       const Vec3d d = {dx, dy, (run.dz + m) * lattice.spacing_mm.z};
       const double t = frame.t(d) / tof, z = frame.z(d) / axial;
-      along.push_back(std::exp(-0.5 * (t * t + z * z)));
+      along_.push_back(std::exp(-0.5 * (t * t + z * z)));
     }
   }
   values_.reserve(static_cast<std::size_t>(profiles.count()) * points_);
@@ -81,9 +80,11 @@ void KernelTables::set_values(const DirectLattice& lattice, const ViewFrame& fra
       const double radial = profiles.density(a, across_mm[r]);
       const auto first = static_cast<std::size_t>(runs_[r].first);
       for (std::size_t i = first; i < first + static_cast<std::size_t>(runs_[r].count); ++i)
-        sum += of_profile[i] = radial * along[i];
+        sum += of_profile[i] = radial * along_[i];
+      radial_.push_back(radial);
     }
     sums_.push_back(sum * volume / (2 * std::numbers::pi * tof * axial));
+    for (std::size_t r = radial_.size() - runs_.size(); r < radial_.size(); ++r) radial_[r] /= sum;
     for (const double value : of_profile) values_.push_back(static_cast<float>(value / sum));
   }
 }

@@ -24,6 +24,12 @@ class KernelTables {
   /// Of the column of voxels (x, y).
   const float* values(int x, int y) const { return values_of(profile(x, y)); }
   const float* values_of(int profile) const { return values_.data() + static_cast<std::size_t>(profile) * points(); }
+  /// The factors of a value: of its run's radial offset, and of the point along and across the view, which all profiles
+  /// share. A radial factor holds the profile's sum.
+  double radial(int profile, std::size_t run) const {
+    return radial_[static_cast<std::size_t>(profile) * runs_.size() + run];
+  }
+  const std::vector<double>& along() const { return along_; }
   int profile(int x, int y) const { return map_[static_cast<std::size_t>(y * size_x_ + x)]; }
   const std::vector<KernelRun>& runs() const { return runs_; }
   std::size_t points() const { return points_; }
@@ -41,7 +47,9 @@ class KernelTables {
   std::size_t points_ = 0;
   std::vector<std::int32_t> map_;  // of each column: its profile
   std::vector<KernelRun> runs_;
-  std::vector<float> values_;  // [profile][point]; each profile's sum to 1
+  std::vector<float> values_;   // [profile][point]; each profile's sum to 1
+  std::vector<double> along_;   // of each point: ToF and axial factor
+  std::vector<double> radial_;  // [profile][run]
   std::vector<double> sums_;
 };
 

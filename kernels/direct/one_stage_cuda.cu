@@ -1,14 +1,14 @@
 // one_stage in CUDA (Ha et al. 2013): each column of the result is the sum of the columns around it, as on the CPU
-// (one_stage_cpu.cpp), so nothing is written twice and all sums are in a fixed order. A thread has eight rows of four
-// neighbouring columns: a column that it reads gives to each of the four by a run of its own, which is why runs that
-// begin at one row are bundled. Four copies of all columns, each moved by a row, let a thread read four rows at once
-// wherever runs begin.
+// (one_stage_cpu.cpp), so nothing is written twice and all sums are in a fixed order. A thread has some rows of four
+// neighbouring columns: what it reads of a column gives to each of the four. The warps of a block share the bundles of
+// the same columns, so that one view fills the GPU and few terms are added one after the other. Their tables lie in
+// shared memory. Each shift and number of taps has its own code, which all warps run at a time, since the cache of
+// instructions holds little more.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
-#include <map>
 #include <stdexcept>
 #include <vector>
 
@@ -18,44 +18,75 @@
 #include "kernels/direct/direct_backends.hpp"
 #include "kernels/direct/direct_projector.hpp"
 #include "kernels/direct/kernel_tables.hpp"
+#include "kernels/direct/one_stage_bundles.hpp"
 
 namespace tofstream {
 
 namespace {
 
-constexpr int one_threads = 256;
-constexpr int rows_a_quad = 4, quads_a_thread = 2, columns_a_thread = 4;
-constexpr int copies = rows_a_quad;
-constexpr int most_taps = 8;           // of a bundle
-constexpr int tile_x = 4, tile_y = 4;  // threads' columns that a block of threads has, in fours along x
+constexpr int column_threads = 32, splits = 8;  // of a block: a warp's columns, of which each warp adds up some bundles
+constexpr int one_threads = column_threads * splits;
+constexpr int columns_a_thread = bundle_columns, rows = 16;
+constexpr int quads_a_thread = rows / rows_of_quad;
+constexpr int tile_columns = 16;  // along x; four along y
 
-/// Runs of neighbouring columns that read one column, from one row on. The device reads it as two int4.
-struct alignas(32) Bundle {
-  std::int32_t offset = 0;      // of the copies, from the first column's own rows
-  std::int32_t dx = 0, dy = 0;  // of the column that is read, from the first
-  std::int32_t taps = 0;
-  std::int32_t first[columns_a_thread] = {-1, -1, -1, -1};  // of a profile's values, for each column; -1: none
+/// How rows lie in memory: a thread's whole fours of rows are far apart, and each lies beside its neighbours', so that
+/// threads that read their own next ones read neighbouring memory.
+struct RowOrder {
+  int shares = 1;  // threads of a column
+  int zeros = 0;   // fours behind each part
+  TOFSTREAM_HOST_DEVICE int part() const { return shares + zeros; }
+  TOFSTREAM_HOST_DEVICE int stride() const { return rows_of_quad * (quads_a_thread * part() + 1); }
+  /// In floats.
+  TOFSTREAM_HOST_DEVICE int of_quad(int quad) const {
+    const int phase = ((quad % quads_a_thread) + quads_a_thread) % quads_a_thread;
+    return rows_of_quad * (phase * part() + (quad - phase) / quads_a_thread);
+  }
+  /// The row at a place of a column, or -1.
+  TOFSTREAM_HOST_DEVICE int row_at(int place) const {
+    const int four = place / rows_of_quad, phase = four / part(), share = four % part();
+    if (phase >= quads_a_thread || share >= shares) return -1;
+    return rows_of_quad * (share * quads_a_thread + phase) + place % rows_of_quad;
+  }
+};
+
+/// The device reads it as two int4.
+struct alignas(32) DeviceBundle {
+  std::int32_t offsets[quads_a_thread] = {};  // of whole fours, by their number modulo a thread's
+  std::int32_t dx = 0, dy = 0;
+  std::int32_t mask = 0, weight = 0;
+};
+
+/// Bundles of one shift and number of taps, as they stand in a chunk.
+struct alignas(16) DeviceSegment {
+  std::int32_t code = 0;  // shift + 4 (taps - 1)
+  std::int32_t first = 0, count = 0;
+  std::int32_t values = 0;  // the first bundle's
+};
+
+/// What a block has of its tables at a time: segments, their bundles and values, in words of 16 bytes.
+constexpr int most_chunk_words = 2560;
+struct Chunk {
+  std::int32_t first = 0, words = 0;  // of the view's words
+  std::int32_t segments = 0;
 };
 
 /// A view's tables. Forward values are those of a kernel seen from its points: at the mirrored ones.
 struct DeviceTables {
-  const Bundle* bundles = nullptr;
-  const float* values[2] = {};  // back, forward: [profile][values]
+  const int4* words[2] = {};  // back, forward
+  const Chunk* chunks = nullptr;
+  const float* weights[2] = {};  // of many profiles: [profile][run]
   const std::int16_t* map = nullptr;
-  int bundle_count = 0, profile_values = 0;
+  int chunk_count = 0, weight_count = 0;
+  bool is_along_y = false;
 };
 
-/// Threads that a column's rows are shared among.
-TOFSTREAM_HOST_DEVICE unsigned shares_of(int rows) {
-  constexpr int rows_a_thread = rows_a_quad * quads_a_thread;
-  return static_cast<unsigned>((rows + rows_a_thread - 1) / rows_a_thread);
-}
-
-/// Columns of voxels with zeros at both ends, four times.
+/// Images whose voxels lie column by column, with a column of zeros at the end of each.
 struct OneColumns {
   float* values = nullptr;
-  int stride = 0, margin = 0;  // of a column, in floats; zeros before its rows
-  std::int64_t copy_size = 0, slot_size = 0;
+  RowOrder order;
+  int margin = 0;
+  std::int64_t slot_size = 0;
 };
 
 struct OneViews {
@@ -66,16 +97,15 @@ struct OneViews {
 
 constexpr int turn_tile = 32, turn_rows = 8;
 
-/// columns[slot][copy][column][margin - copy + z] = images[slot][z][column], zeros elsewhere; null stands for ones.
+/// Images to columns, zeros elsewhere; null stands for ones.
 __global__ void __launch_bounds__(turn_tile* turn_rows)
-    spread_copies(const float* images, std::int64_t image_size, int columns, int rows, OneColumns to) {
-  __shared__ float values[turn_tile + copies - 1][turn_tile + 1];
+    turn_columns(const float* images, std::int64_t image_size, int columns, int rows, OneColumns to) {
+  __shared__ float values[turn_tile][turn_tile + 1];
   const int slot = static_cast<int>(blockIdx.z), first_column = static_cast<int>(blockIdx.x) * turn_tile;
-  // All copies of the places [first, first + turn_tile) of a column: of rows from first - margin on.
-  const int first = static_cast<int>(blockIdx.y) * turn_tile;
+  const int first = static_cast<int>(blockIdx.y) * turn_tile - to.margin, stride = to.order.stride();
   const int column = first_column + static_cast<int>(threadIdx.x);
-  for (int n = threadIdx.y; n < turn_tile + copies - 1; n += turn_rows) {
-    const int z = first - to.margin + n;
+  for (int n = threadIdx.y; n < turn_tile; n += turn_rows) {
+    const int z = first + n < 0 ? -1 : to.order.row_at(first + n);
     float value = 0;
     if (z >= 0 && z < rows && column < columns)
       value = images ? images[slot * image_size + std::int64_t{z} * columns + column] : 1.0f;
@@ -83,166 +113,195 @@ __global__ void __launch_bounds__(turn_tile* turn_rows)
   }
   __syncthreads();
   const int place = first + static_cast<int>(threadIdx.x);
-  if (place >= to.stride) return;
-  for (int n = threadIdx.y; n < turn_tile && first_column + n < columns; n += turn_rows) {
-    float* const out = to.values + slot * to.slot_size + std::int64_t{first_column + n} * to.stride + place;
-#pragma unroll
-    for (int copy = 0; copy < copies; ++copy) out[copy * to.copy_size] = values[threadIdx.x + copy][n];
-  }
+  if (place >= stride) return;
+  for (int n = threadIdx.y; n < turn_tile && first_column + n <= columns; n += turn_rows)
+    if (place >= 0 || first_column + n == 0)
+      to.values[slot * to.slot_size + to.margin + std::int64_t{first_column + n} * stride + place] =
+          values[threadIdx.x][n];
 }
 
-__device__ float4 four_rows(const float* values) {
-  return *reinterpret_cast<const float4*>(values);
-}
-
-using Rows = float[quads_a_thread][columns_a_thread][rows_a_quad];
-
-/// Adds the part to the sum, and begins another.
-__device__ void move_to(Rows& part, Rows& sum) {
-#pragma unroll
-  for (int q = 0; q < quads_a_thread; ++q)
-#pragma unroll
-    for (int c = 0; c < columns_a_thread; ++c)
-#pragma unroll
-      for (int r = 0; r < rows_a_quad; ++r) {
-        sum[q][c][r] += part[q][c][r];
-        part[q][c][r] = 0;
-      }
-}
-
-/// Adds a bundle of runs. `second`: from the first four rows to the thread's others; `values`: of each column's
-/// profile.
-template <int taps>
-__device__ void add_bundle(const float* from, int second, const Bundle& bundle,
-                           const float* const (&values)[columns_a_thread], Rows& sum) {
-  constexpr int fours_of_rows = (taps + rows_a_quad - 1 + 3) / 4, fours_of_values = (taps + 3) / 4;
-  float row[quads_a_thread][4 * fours_of_rows];
-#pragma unroll
-  for (int q = 0; q < quads_a_thread; ++q)
-#pragma unroll
-    for (int b = 0; b < fours_of_rows; ++b) {
-      const float4 four = four_rows(from + q * second + 4 * b);
-      float* const of = row[q] + 4 * b;
-      of[0] = four.x, of[1] = four.y, of[2] = four.z, of[3] = four.w;
-    }
-#pragma unroll
-  for (int c = 0; c < columns_a_thread; ++c) {
-    if (bundle.first[c] < 0) continue;
-    float value[4 * fours_of_values];
-#pragma unroll
-    for (int b = 0; b < fours_of_values; ++b) {
-      const float4 four = four_rows(values[c] + bundle.first[c] + 4 * b);
-      value[4 * b] = four.x, value[4 * b + 1] = four.y, value[4 * b + 2] = four.z, value[4 * b + 3] = four.w;
-    }
-#pragma unroll
-    for (int t = 0; t < taps; ++t)
-#pragma unroll
-      for (int q = 0; q < quads_a_thread; ++q)
-#pragma unroll
-        for (int r = 0; r < rows_a_quad; ++r) sum[q][c][r] += value[t] * row[q][r + t];
-  }
-}
-
-__device__ void add_bundle(const float* from, int second, const Bundle& bundle,
-                           const float* const (&values)[columns_a_thread], Rows& sum) {
-  switch (bundle.taps) {
-    case 1:
-      return add_bundle<1>(from, second, bundle, values, sum);
-    case 2:
-      return add_bundle<2>(from, second, bundle, values, sum);
-    case 3:
-      return add_bundle<3>(from, second, bundle, values, sum);
-    case 4:
-      return add_bundle<4>(from, second, bundle, values, sum);
-    case 5:
-      return add_bundle<5>(from, second, bundle, values, sum);
-    case 6:
-      return add_bundle<6>(from, second, bundle, values, sum);
-    case 7:
-      return add_bundle<7>(from, second, bundle, values, sum);
-    default:
-      return add_bundle<most_taps>(from, second, bundle, values, sum);
-  }
-}
+/// A place of four columns.
+struct FourColumns {
+  int x = 0, y = 0;
+};
 
 /// Fours of columns, numbered tile by tile, so that those of a block of threads read neighbouring columns.
 struct ColumnFours {
   int tiles_x = 0, tiles_y = 0;
 
   ColumnFours(int size_x, int size_y)
-      : tiles_x((size_x + columns_a_thread * tile_x - 1) / (columns_a_thread * tile_x)),
-        tiles_y((size_y + tile_y - 1) / tile_y) {}
-  TOFSTREAM_HOST_DEVICE int count() const { return tiles_x * tiles_y * tile_x * tile_y; }
-  __device__ int x(int n) const { return columns_a_thread * (n / (tile_x * tile_y) % tiles_x * tile_x + n % tile_x); }
-  __device__ int y(int n) const { return n / (tile_x * tile_y) / tiles_x * tile_y + n % (tile_x * tile_y) / tile_x; }
+      : tiles_x((size_x + tile_columns - 1) / tile_columns),
+        tiles_y((size_y + columns_a_thread - 1) / columns_a_thread) {}
+  TOFSTREAM_HOST_DEVICE int count() const { return tiles_x * tiles_y * tile_columns; }
+  __device__ FourColumns at(int n, bool is_along_y) const {
+    const int tile = n / tile_columns, here = n % tile_columns;
+    const int x = tile % tiles_x * tile_columns, y = tile / tiles_x * columns_a_thread;
+    constexpr int fours_x = tile_columns / columns_a_thread;
+    if (is_along_y) return {x + here, y};
+    return {x + here % fours_x * columns_a_thread, y + here / fours_x};
+  }
 };
 
-/// to[slot][z][column] = the sum. Columns have one profile; else each has its own, or forward each that is read.
-template <bool is_forward, bool has_one_profile>
-__global__ void __launch_bounds__(one_threads, 2)
-    sum_bundles(OneViews views, ColumnFours fours, int size_x, int size_y, int rows, OneColumns from, float* to,
-                std::int64_t to_size) {
-  const unsigned n = blockIdx.x * one_threads + threadIdx.x;
-  // A thread's second quad lies half of all quads behind its first, so that neighbours read neighbouring ones.
-  const unsigned shares = shares_of(rows);
-  const auto four = static_cast<int>(n / shares), first_row = static_cast<int>(n % shares) * rows_a_quad;
-  if (four >= fours.count()) return;
-  const int x = fours.x(four), y = fours.y(four);
-  if (x >= size_x || y >= size_y) return;
-  const int second = static_cast<int>(shares) * rows_a_quad;
-  const bool has_second = first_row + second < rows;
-  const int column = y * size_x + x, slot = static_cast<int>(blockIdx.y);
-  const DeviceTables& tables = views.tables[views.index[slot]];
-  const std::int16_t* const map = tables.map;
-  const float* const all = tables.values[is_forward];
-  const float* values[columns_a_thread];
+enum class OneKernel { one, own, of_source };
+
+/// What a thread reads.
+struct OneThread {
+  const int4* chunk;  // in shared memory
+  const float* data;  // of the image's first column, at the thread's rows
+  const float* weights;
+  const std::int16_t* map;
+  int weight_count;
+  int own[columns_a_thread];  // own kernels' first weights
+  int x, y, size_x, size_y, stride;
+  int part;
+};
+
+using Sums = float[columns_a_thread][rows];
+
+template <int fours>
+__device__ __forceinline__ void read_rows(const float* from, const int4& offsets, float (&row)[4 * fours]) {
+  const int at[quads_a_thread] = {offsets.x, offsets.y, offsets.z, offsets.w};
 #pragma unroll
-  for (int c = 0; c < columns_a_thread; ++c) {
-    values[c] = all;
-    if (!is_forward && !has_one_profile)
-      values[c] += std::int64_t{map[column + min(c, size_x - 1 - x)]} * tables.profile_values;
+  for (int k = 0; k < fours; ++k) {
+    const float4 four =
+        *reinterpret_cast<const float4*>(from + at[k % quads_a_thread] + rows_of_quad * (k / quads_a_thread));
+    row[4 * k] = four.x, row[4 * k + 1] = four.y, row[4 * k + 2] = four.z, row[4 * k + 3] = four.w;
   }
-  const float* const data = from.values + (is_forward ? 0 : slot * from.slot_size) + from.margin + first_row +
-                            std::int64_t{column} * from.stride;
-  constexpr int bundles_of_part = 32;  // an error of rounding grows with the root of the terms of a sum
-  Rows sum = {}, part = {};
-  const int count = tables.bundle_count;
-  const Bundle* const bundles = tables.bundles;
-  const auto* const words = reinterpret_cast<const int4*>(bundles);  // two a bundle
-  int4 where = words[0], first = words[1];
-  for (int b = 0; b < count; ++b) {
-    const Bundle bundle = {where.x, where.y, where.z, where.w, {first.x, first.y, first.z, first.w}};
-    const int4* const next = words + 2 * min(b + 1, count - 1);
-    where = next[0];
-    first = next[1];
-    if (b % bundles_of_part == 0) move_to(part, sum);
-    if (static_cast<unsigned>(x + bundle.dx) >= static_cast<unsigned>(size_x) ||
-        static_cast<unsigned>(y + bundle.dy) >= static_cast<unsigned>(size_y))
-      continue;
-    if (is_forward && !has_one_profile) {
-      const float* const of_source =
-          all + std::int64_t{map[column + bundle.dy * size_x + bundle.dx]} * tables.profile_values;
-#pragma unroll
-      for (int c = 0; c < columns_a_thread; ++c) values[c] = of_source;
-    }
-    add_bundle(data + bundle.offset, has_second ? second : 0, bundle, values, part);
-  }
-  move_to(part, sum);
-  float* const out = to + slot * to_size + std::int64_t{first_row} * size_x * size_y + column;
-#pragma unroll
-  for (int q = 0; q < quads_a_thread; ++q)
-#pragma unroll
-    for (int r = 0; r < rows_a_quad; ++r) {
-      if (first_row + q * second + r >= rows) break;
-      float* const here = out + std::int64_t{q * second + r} * size_x * size_y;
-      if (size_x % columns_a_thread == 0) {
-        *reinterpret_cast<float4*>(here) = {sum[q][0][r], sum[q][1][r], sum[q][2][r], sum[q][3][r]};
-        continue;
-      }
+}
+
+template <OneKernel kernel, int shift, int taps>
+__device__ __forceinline__ void add_segment(const OneThread& thread, const DeviceSegment& segment, Sums& sum) {
+  constexpr int fours = (rows + shift + taps - 1 + 3) / 4, of_taps = fours_of_taps(taps);
+  // The first one's number in the view decides which warp begins.
+#pragma unroll 1
+  for (int b = (thread.part - segment.first / 2) & (splits - 1); b < segment.count; b += splits) {
+    const int4* const bundle = thread.chunk + segment.first + 2 * b;
+    const int4 offsets = bundle[0], where = bundle[1];
+    const int x = thread.x + where.x, y = thread.y + where.y;
+    const bool is_inside = static_cast<unsigned>(x) < static_cast<unsigned>(thread.size_x) &&
+                           static_cast<unsigned>(y) < static_cast<unsigned>(thread.size_y);
+    if (!__any_sync(0xffffffff, is_inside)) continue;
+    const int column = is_inside ? y * thread.size_x + x : thread.size_x * thread.size_y;
+    float row[4 * fours];
+    read_rows<fours>(thread.data + column * thread.stride, offsets, row);
+    float weight[columns_a_thread];
+    if (kernel != OneKernel::one) {
+      const float* weights = thread.weights + where.w;
+      if (kernel == OneKernel::of_source) weights += thread.map[is_inside ? column : 0] * thread.weight_count;
 #pragma unroll
       for (int c = 0; c < columns_a_thread; ++c)
-        if (x + c < size_x) here[c] = sum[q][c][r];
+        weight[c] = weights[(kernel == OneKernel::own ? thread.own[c] : 0) - c];
     }
+    const int4* const of_bundle = thread.chunk + segment.values + b * (columns_a_thread * of_taps);
+#pragma unroll
+    for (int c = 0; c < columns_a_thread; ++c) {
+      if (!(where.z & (1 << c))) continue;
+      float value[4 * of_taps];
+#pragma unroll
+      for (int k = 0; k < of_taps; ++k) {
+        const int4 four = of_bundle[c * of_taps + k];
+        value[4 * k] = __int_as_float(four.x), value[4 * k + 1] = __int_as_float(four.y);
+        value[4 * k + 2] = __int_as_float(four.z), value[4 * k + 3] = __int_as_float(four.w);
+      }
+      if (kernel != OneKernel::one)
+#pragma unroll
+        for (int t = 0; t < taps; ++t) value[t] *= weight[c];
+#pragma unroll
+      for (int t = 0; t < taps; ++t)
+#pragma unroll
+        for (int r = 0; r < rows; ++r) sum[c][r] += value[t] * row[shift + t + r];
+    }
+  }
+}
+
+template <OneKernel kernel, int code>
+__device__ __forceinline__ void add_segment_of(const OneThread& thread, const DeviceSegment& segment, Sums& sum) {
+  constexpr int shift = code % rows_of_quad, taps = code / rows_of_quad + 1;
+  if constexpr (shift + taps <= most_bundle_rows) {
+    if (segment.code == code) return add_segment<kernel, shift, taps>(thread, segment, sum);
+  }
+  if constexpr (code + 1 < rows_of_quad * most_bundle_taps) add_segment_of<kernel, code + 1>(thread, segment, sum);
+}
+
+/// The sum of the warps' sums, in the first one's; in a fixed order.
+__device__ __forceinline__ void add_splits(Sums& sum, int part, int thread, float* buffer) {
+  auto* const other = reinterpret_cast<float(*)[columns_a_thread * rows][column_threads]>(buffer);
+#pragma unroll 1
+  for (int half = splits / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (part >= half && part < 2 * half)
+#pragma unroll
+      for (int c = 0; c < columns_a_thread; ++c)
+#pragma unroll
+        for (int r = 0; r < rows; ++r) other[part - half][c * rows + r][thread] = sum[c][r];
+    __syncthreads();
+    if (part < half)
+#pragma unroll
+      for (int c = 0; c < columns_a_thread; ++c)
+#pragma unroll
+        for (int r = 0; r < rows; ++r) sum[c][r] += other[part][c * rows + r][thread];
+  }
+}
+static_assert(splits / 2 * columns_a_thread * rows * column_threads * sizeof(float) <= most_chunk_words * sizeof(int4));
+
+/// to[slot][z][column] = the sum. Columns have one kernel; else each has its own, or forward each that is read.
+template <OneKernel kernel>
+__global__ void __launch_bounds__(one_threads, 2)
+    sum_bundles(OneViews views, ColumnFours fours, int size_x, int size_y, int size_z, bool is_forward, OneColumns from,
+                float* to, std::int64_t to_size) {
+  __shared__ int4 chunk_words[most_chunk_words];
+  const int thread_of_columns = static_cast<int>(threadIdx.x) % column_threads;
+  const int n = static_cast<int>(blockIdx.x) * column_threads + thread_of_columns;
+  const int shares = from.order.shares, share = n % shares, slot = static_cast<int>(blockIdx.y);
+  const DeviceTables& tables = views.tables[views.index[slot]];
+  OneThread thread;
+  thread.chunk = chunk_words;
+  thread.part = static_cast<int>(threadIdx.x) / column_threads;
+  const FourColumns at = fours.at(n / shares, tables.is_along_y);
+  const bool is_column = n / shares < fours.count() && at.x < size_x && at.y < size_y;
+  // One outside reads only zeros.
+  thread.x = is_column ? at.x : -(1 << 20);
+  thread.y = at.y;
+  thread.size_x = size_x, thread.size_y = size_y, thread.stride = from.order.stride();
+  thread.data = from.values + (is_forward ? 0 : slot * from.slot_size) + from.margin + rows_of_quad * share;
+  thread.weights = tables.weights[is_forward];
+  thread.map = tables.map;
+  thread.weight_count = tables.weight_count;
+  const int along_x = tables.is_along_y ? 0 : 1, along_y = 1 - along_x;
+  if (kernel == OneKernel::own)
+#pragma unroll
+    for (int c = 0; c < columns_a_thread; ++c) {
+      const int x = min(at.x + c * along_x, size_x - 1), y = min(at.y + c * along_y, size_y - 1);
+      thread.own[c] = is_column ? tables.map[y * size_x + x] * tables.weight_count : 0;
+    }
+  Sums sum = {};
+  for (int k = 0; k < tables.chunk_count; ++k) {
+    const Chunk chunk = tables.chunks[k];
+    const int4* const words = tables.words[is_forward] + chunk.first;
+    if (k > 0) __syncthreads();
+#pragma unroll 4
+    for (int w = static_cast<int>(threadIdx.x); w < chunk.words; w += one_threads) chunk_words[w] = words[w];
+    __syncthreads();
+    for (int s = 0; s < chunk.segments; ++s)
+      add_segment_of<kernel, 0>(thread, reinterpret_cast<const DeviceSegment*>(chunk_words)[s], sum);
+  }
+  add_splits(sum, thread.part, thread_of_columns, reinterpret_cast<float*>(chunk_words));
+  if (thread.part != 0 || !is_column) return;
+  float* const out = to + slot * to_size + at.y * size_x + at.x;
+  const bool is_whole = !tables.is_along_y && size_x % columns_a_thread == 0;
+#pragma unroll
+  for (int r = 0; r < rows; ++r) {
+    if (share * rows + r >= size_z) break;
+    float* const here = out + std::int64_t{share * rows + r} * size_x * size_y;
+    if (is_whole) {
+      *reinterpret_cast<float4*>(here) = {sum[0][r], sum[1][r], sum[2][r], sum[3][r]};
+      continue;
+    }
+#pragma unroll
+    for (int c = 0; c < columns_a_thread; ++c)
+      if (at.x + c * along_x < size_x && at.y + c * along_y < size_y)
+        here[c * (along_x + along_y * size_x)] = sum[c][r];
+  }
 }
 
 /// image += the parts of some views, in their order.
@@ -274,24 +333,24 @@ class OneStageCuda final : public DirectProjector {
   void forward(const Views& views, const float* image, float* expectation, Stream stream) override {
     require_views(views);
     if (views.views == 0) return;
-    make_room(copies_, Memory::device, columns_.slot_size, stream);
-    queue_copies(image, 1, stream);
+    make_room(turned_, Memory::device, columns_.slot_size, stream);
+    queue_columns(image, 1, stream);
     constexpr int most = 1 << 15;  // a grid of blocks has no more than 65535 along y
     for (int first = 0; first < views.views; first += most) {
       const int count = std::min(most, views.views - first);
-      queue_sums<true>({tables_.data(), views.index + first, count}, expectation + first * points(), stream);
+      queue_sums(true, {tables_.data(), views.index + first, count}, expectation + first * points(), stream);
     }
   }
 
   void back(const Views& views, const float* values, float* image, Stream stream) override {
     require_views(views);
     const int group = std::min(group_, std::max(views.views, 1));
-    make_room(copies_, Memory::device, columns_.slot_size * group, stream);
+    make_room(turned_, Memory::device, columns_.slot_size * group, stream);
     make_room(parts_, Memory::device, points() * group, stream);
     for (int first = 0; first < views.views; first += group) {
       const int count = std::min(group, views.views - first);
-      queue_copies(values ? values + first * points() : nullptr, count, stream);
-      queue_sums<false>({tables_.data(), views.index + first, count}, parts_.data(), stream);
+      queue_columns(values ? values + first * points() : nullptr, count, stream);
+      queue_sums(false, {tables_.data(), views.index + first, count}, parts_.data(), stream);
       add_parts<<<one_parts(points(), one_threads), one_threads, 0, stream>>>(parts_.data(), points(), count, image);
       check_launch("project histo-images back");
     }
@@ -299,115 +358,164 @@ class OneStageCuda final : public DirectProjector {
 
  private:
   bool has_one_profile() const { return profiles().count() == 1; }
-  template <bool is_forward>
-  void queue_sums(const OneViews& views, float* to, Stream stream) {
+
+  template <OneKernel kernel>
+  void queue_sums(bool is_forward, const OneViews& views, float* to, Stream stream) {
     const ColumnFours fours(grid().size[0], grid().size[1]);
-    const dim3 blocks(one_parts(std::int64_t{fours.count()} * shares_of(grid().size[2]), one_threads),
+    const dim3 blocks(one_parts(std::int64_t{fours.count()} * columns_.order.shares, column_threads),
                       static_cast<unsigned>(views.count));
-    const auto kernel = has_one_profile() ? sum_bundles<is_forward, true> : sum_bundles<is_forward, false>;
-    kernel<<<blocks, one_threads, 0, stream>>>(views, fours, grid().size[0], grid().size[1], grid().size[2],
-                                               copies_at(), to, points());
+    OneColumns from = columns_;
+    from.values = turned_.data();
+    sum_bundles<kernel><<<blocks, one_threads, 0, stream>>>(views, fours, grid().size[0], grid().size[1],
+                                                            grid().size[2], is_forward, from, to, points());
     check_launch("add up bundles of views");
   }
+  void queue_sums(bool is_forward, const OneViews& views, float* to, Stream stream) {
+    if (has_one_profile()) return queue_sums<OneKernel::one>(is_forward, views, to, stream);
+    if (is_forward) return queue_sums<OneKernel::of_source>(true, views, to, stream);
+    queue_sums<OneKernel::own>(false, views, to, stream);
+  }
 
-  /// A part of a kernel's run, filled up with zeros before and behind.
-  struct Piece {
-    int dx = 0, dy = 0, dz = 0, taps = 0;
-    int first = 0;  // of a profile's values
-  };
   /// Tables of a view on the host.
   struct HostTables {
-    std::vector<Piece> pieces;
-    std::vector<Bundle> bundles;  // their offsets are rows
-    std::vector<float> values[2];
+    ViewBundles view;
+    std::vector<float> values[2], weights[2];  // values: fours of a column, as segments have them
     std::vector<std::int16_t> map;
-    int profile_values = 0;
   };
 
   HostTables tables_of(const ViewFrame& look) const {
     const KernelTables tables(grid(), look, settings().kernel, profiles());
     HostTables made;
-    // Neighbouring runs begin at most rows apart; from every second row on, most of them can be read together.
-    int least = 0, longest = 0;
-    for (const KernelRun& run : tables.runs()) least = std::min(least, run.dz);
-    const auto skipped = [&](const KernelRun& run) { return (run.dz - least) % 2; };
-    for (const KernelRun& run : tables.runs()) longest = std::max(longest, skipped(run) + run.count);
-    const int piece_values = longest <= 4 ? 4 : most_taps;
+    made.view = bundle_runs(tables, look);
     const auto last = static_cast<int>(tables.points()) - 1;
-    const auto profiles_here = static_cast<std::size_t>(profiles().count());
-    for (const KernelRun& run : tables.runs())
-      for (int from = -skipped(run); from < run.count; from += piece_values) {
-        made.pieces.push_back(
-            {run.dx, run.dy, run.dz + from, std::min(piece_values, run.count - from), made.profile_values});
-        made.profile_values += piece_values;
-      }
-    for (auto& values : made.values) values.assign(profiles_here * static_cast<std::size_t>(made.profile_values), 0.0f);
-    for (std::size_t a = 0; a < profiles_here; ++a) {
-      const float* const of_profile = tables.values_of(static_cast<int>(a));
-      std::size_t to = a * static_cast<std::size_t>(made.profile_values);
-      for (const KernelRun& run : tables.runs())
-        for (int from = -skipped(run); from < run.count;
-             from += piece_values, to += static_cast<std::size_t>(piece_values))
-          for (int m = std::max(0, from); m < std::min(run.count, from + piece_values); ++m) {
-            made.values[0][to + static_cast<std::size_t>(m - from)] = of_profile[run.first + m];
-            made.values[1][to + static_cast<std::size_t>(m - from)] = of_profile[last - run.first - m];
+    for (int side = 0; side < 2; ++side) {
+      const auto mirrored = [&](int point) { return static_cast<std::size_t>(side == 0 ? point : last - point); };
+      for (const ColumnBundle& bundle : made.view.bundles)
+        for (int c = 0; c < bundle_columns; ++c)
+          for (int t = 0; t < 4 * fours_of_taps(bundle.taps); ++t) {
+            const int point = bundle.points[c][t];
+            float value = 0;
+            if (point >= 0)
+              value = has_one_profile() ? tables.values_of(0)[mirrored(point)]
+                                        : static_cast<float>(tables.along()[mirrored(point)]);
+            made.values[side].push_back(value);
           }
+      if (has_one_profile()) continue;
+      const std::size_t last_run = tables.runs().size() - 1;
+      for (int a = 0; a < profiles().count(); ++a)
+        for (const int run : made.view.weights) {
+          const auto r = static_cast<std::size_t>(std::max(run, 0));
+          made.weights[side].push_back(run < 0 ? 0
+                                               : static_cast<float>(tables.radial(a, side == 0 ? r : last_run - r)));
+        }
     }
     for (int y = 0; y < grid().size[1]; ++y)
       for (int x = 0; x < grid().size[0]; ++x) made.map.push_back(static_cast<std::int16_t>(tables.profile(x, y)));
-    bundle(made);
     return made;
   }
 
-  /// Pieces of neighbouring columns that read the same rows of one column.
-  static void bundle(HostTables& tables) {
-    std::map<std::array<int, 3>, Bundle> bundles;  // by dy, dx, dz
-    for (const Piece& piece : tables.pieces)
-      for (int c = 0; c < columns_a_thread; ++c) {
-        Bundle& of = bundles[{piece.dy, piece.dx + c, piece.dz}];
-        of.dx = piece.dx + c;
-        of.dy = piece.dy;
-        of.offset = piece.dz;
-        of.taps = std::max(of.taps, piece.taps);
-        of.first[c] = piece.first;
+  /// A view's words of one side, and where its chunks stand in them.
+  std::vector<int4> words_of(const HostTables& of, int side, std::vector<Chunk>& chunks) const {
+    std::vector<int4> words;
+    constexpr std::size_t word = sizeof(int4);
+    const auto add = [&](const auto& what) {
+      static_assert(sizeof what % word == 0);
+      const std::size_t at = words.size();
+      words.resize(at + sizeof what / word);
+      std::memcpy(words.data() + at, &what, sizeof what);
+    };
+    const std::vector<std::vector<BundleSegment>> all = chunks_of(of.view.segments);
+    for (const std::vector<BundleSegment>& segments : all) {
+      Chunk chunk{static_cast<int>(words.size()), 0, static_cast<int>(segments.size())};
+      int bundles = 0, at = chunk.segments;
+      for (const BundleSegment& segment : segments) bundles += segment.end - segment.first;
+      int values = at + bundle_words * bundles;
+      for (const BundleSegment& segment : segments) {
+        const int count = segment.end - segment.first;
+        add(DeviceSegment{segment.shift + rows_of_quad * (segment.taps - 1), at, count, values});
+        at += bundle_words * count;
+        values += count * value_words(segment);
       }
-    for (const auto& [key, made] : bundles) tables.bundles.push_back(made);
+      for (const BundleSegment& segment : segments)
+        for (int b = segment.first; b < segment.end; ++b)
+          add(device_bundle(of.view.bundles[static_cast<std::size_t>(b)]));
+      for (const BundleSegment& segment : segments)
+        for (int w = 0; w < (segment.end - segment.first) * value_words(segment); ++w) {
+          float four[4];
+          std::copy_n(of.values[side].data() + 4 * (segment.values + w), 4, four);
+          add(four);
+        }
+      chunk.words = static_cast<int>(words.size()) - chunk.first;
+      chunks.push_back(chunk);
+    }
+    return words;
+  }
+  static constexpr int bundle_words = sizeof(DeviceBundle) / sizeof(int4);
+  static int value_words(const BundleSegment& segment) { return bundle_columns * fours_of_taps(segment.taps); }
+
+  /// Segments, of which some are cut in two, chunk by chunk.
+  static std::vector<std::vector<BundleSegment>> chunks_of(const std::vector<BundleSegment>& segments) {
+    std::vector<std::vector<BundleSegment>> chunks(1);
+    int room = most_chunk_words;
+    for (BundleSegment left : segments)
+      while (left.first < left.end) {
+        const int fit = (room - 1) / (bundle_words + value_words(left));
+        if (fit < 1) {
+          chunks.emplace_back();
+          room = most_chunk_words;
+          continue;
+        }
+        BundleSegment taken = left;
+        taken.end = std::min(left.end, left.first + fit);
+        const int count = taken.end - taken.first;
+        room -= 1 + count * (bundle_words + value_words(left));
+        left.first = taken.end;
+        left.values += count * value_words(left);
+        chunks.back().push_back(taken);
+      }
+    return chunks;
   }
 
   void make_tables() {
     const std::size_t places = frames().size();
     std::vector<HostTables> all(places);
     tbb::parallel_for(std::size_t{0}, places, [&](std::size_t p) { all[p] = tables_of(frames()[p]); });
-    std::vector<Bundle> bundles;
-    std::vector<float> values;
+    set_columns(all);
+    std::vector<int4> words;
+    std::vector<Chunk> chunks;
+    std::vector<float> weights;
     std::vector<std::int16_t> maps;
-    std::vector<std::size_t> begins;
+    struct Begin {
+      std::size_t words[2], weights[2], chunks;
+    };
+    std::vector<Begin> begins;
     for (const HostTables& here : all) {
-      begins.push_back(bundles.size());
-      begins.push_back(values.size());
-      bundles.insert(bundles.end(), here.bundles.begin(), here.bundles.end());
-      for (const auto& of_side : here.values) values.insert(values.end(), of_side.begin(), of_side.end());
-      if (profiles().count() > 1) maps.insert(maps.end(), here.map.begin(), here.map.end());
+      Begin& begin = begins.emplace_back();
+      begin.chunks = chunks.size();
+      for (int side = 0; side < 2; ++side) {
+        begin.words[side] = words.size();
+        begin.weights[side] = weights.size();
+        std::vector<Chunk> same;  // of both sides
+        const std::vector<int4> of_side = words_of(here, side, side == 0 ? chunks : same);
+        words.insert(words.end(), of_side.begin(), of_side.end());
+        weights.insert(weights.end(), here.weights[side].begin(), here.weights[side].end());
+      }
+      if (!has_one_profile()) maps.insert(maps.end(), here.map.begin(), here.map.end());
     }
-    set_columns(bundles);
-    // Which copy a bundle reads, and where from a column's own rows.
-    for (Bundle& bundle : bundles) {
-      const int dz = bundle.offset, copy = dz & (copies - 1);
-      const std::int64_t offset = copy * columns_.copy_size + dz - copy +
-                                  (bundle.dx + std::int64_t{bundle.dy} * grid().size[0]) * columns_.stride;
-      bundle.offset = static_cast<std::int32_t>(offset);
-    }
-    bundles_ = Buffer<Bundle>::from(bundles).to(Memory::device);
-    values_ = Buffer<float>::from(values).to(Memory::device);
+    words_ = Buffer<int4>::from(words).to(Memory::device);
+    chunks_ = Buffer<Chunk>::from(chunks).to(Memory::device);
+    weights_ = Buffer<float>::from(weights).to(Memory::device);
     maps_ = Buffer<std::int16_t>::from(maps).to(Memory::device);
     std::vector<DeviceTables> tables(places);
     for (std::size_t p = 0; p < places; ++p) {
       DeviceTables& to = tables[p];
-      to.bundle_count = static_cast<int>(all[p].bundles.size());
-      to.profile_values = all[p].profile_values;
-      to.bundles = bundles_.data() + begins[2 * p];
+      to.chunks = chunks_.data() + begins[p].chunks;
+      to.chunk_count = static_cast<int>((p + 1 < places ? begins[p + 1].chunks : chunks.size()) - begins[p].chunks);
+      to.weight_count = static_cast<int>(all[p].view.weights.size());
+      to.is_along_y = all[p].view.is_along_y;
       for (int side = 0; side < 2; ++side) {
-        to.values[side] = values_.data() + begins[2 * p + 1] + (side == 0 ? 0 : all[p].values[0].size());
+        to.words[side] = words_.data() + begins[p].words[side];
+        to.weights[side] = weights_.data() + begins[p].weights[side];
       }
       if (!has_one_profile()) to.map = maps_.data() + static_cast<std::int64_t>(p) * grid().stride(2);
     }
@@ -415,40 +523,43 @@ class OneStageCuda final : public DirectProjector {
     synchronize(nullptr);  // the host's copies may go
   }
 
+  DeviceBundle device_bundle(const ColumnBundle& bundle) const {
+    DeviceBundle made{.dx = bundle.dx, .dy = bundle.dy, .mask = bundle.mask, .weight = bundle.weight};
+    for (int k = 0; k < quads_a_thread; ++k) made.offsets[k] = columns_.order.of_quad(bundle.quad + k);
+    return made;
+  }
+
   /// How columns lie in memory, by how far bundles reach along z.
-  void set_columns(const std::vector<Bundle>& bundles) {
+  void set_columns(const std::vector<HostTables>& all) {
     int reach = 0;
-    for (const Bundle& bundle : bundles)
-      reach = std::max({reach, std::abs(bundle.offset), std::abs(bundle.offset + bundle.taps)});
-    const auto to_four = [](int rows) { return (rows + 3) / 4 * 4; };
-    columns_.margin = to_four(reach + rows_a_quad);
-    // A thread reads whole fours, and a copy's rows lie before the column's.
-    columns_.stride = columns_.margin + to_four(grid().size[2]) + to_four(reach + 3 * rows_a_quad);
-    columns_.copy_size = grid().stride(2) * columns_.stride;
-    columns_.slot_size = copies * columns_.copy_size;
+    for (const HostTables& here : all) reach = std::max(reach, here.view.reach);
+    const auto parts = [](int of, int size) { return (of + size - 1) / size; };
+    RowOrder& order = columns_.order;
+    order.shares = parts(grid().size[2], rows);
+    order.zeros = parts(reach + rows_of_quad, rows);
+    columns_.margin = rows_of_quad * order.zeros;
+    columns_.slot_size = columns_.margin + (grid().stride(2) + 1) * order.stride();
     if (columns_.slot_size > std::numeric_limits<std::int32_t>::max())
       throw std::invalid_argument(
           "an image this large needs larger voxels for one_stage on a GPU, or operator two_stage");
   }
 
-  OneColumns copies_at() {
-    OneColumns columns = columns_;
-    columns.values = copies_.data();
-    return columns;
-  }
-  void queue_copies(const float* images, int slots, Stream stream) {
+  void queue_columns(const float* images, int slots, Stream stream) {
     const auto columns = static_cast<int>(grid().stride(2));
-    const dim3 blocks(one_parts(columns, turn_tile), one_parts(columns_.stride, turn_tile),
-                      static_cast<unsigned>(slots));
-    spread_copies<<<blocks, dim3(turn_tile, turn_rows), 0, stream>>>(images, grid().voxels(), columns, grid().size[2],
-                                                                     copies_at());
+    OneColumns to = columns_;
+    to.values = turned_.data();
+    const dim3 blocks(one_parts(columns + 1, turn_tile),
+                      one_parts(columns_.order.stride() + columns_.margin, turn_tile), static_cast<unsigned>(slots));
+    turn_columns<<<blocks, dim3(turn_tile, turn_rows), 0, stream>>>(images, grid().voxels(), columns, grid().size[2],
+                                                                    to);
     check_launch("put images into columns");
   }
 
   int group_ = 1;
   OneColumns columns_;
-  Buffer<Bundle> bundles_;
-  Buffer<float> values_, copies_, parts_;
+  Buffer<int4> words_;
+  Buffer<Chunk> chunks_;
+  Buffer<float> weights_, turned_, parts_;
   Buffer<std::int16_t> maps_;
   Buffer<DeviceTables> tables_;
 };
