@@ -13,7 +13,7 @@ std::string_view version();
 // The commit that was checked out, with -dirty if files differed from it; "unknown" if there was no repository.
 std::string_view commit();
 
-// "Release, -O3 -DNDEBUG, CUDA 13.0.48"
+// "Release, kernels -O3 -DNDEBUG, CUDA 13.0.48"
 std::string_view build_flags();
 
 // "GCC 12.2.0", "Clang 14.0.6"
