@@ -108,8 +108,8 @@ function(tofstream_unity target)
 endfunction()
 
 # tofstream_quick(TARGET [LEVEL]): code that waits for people and sockets (-O1, the default), or for the kernels and the
-# disk (-O2). Most loops over data lie in the kernels; elsewhere -O3 takes half the compilation. What decodes gains from
-# SIMD alone, which GCC's -O2 uses little of by itself.
+# disk (-O2). Most loops over data lie in the kernels; elsewhere -O3 takes longer and gains nothing that was measured. What
+# decodes gains from SIMD alone, which GCC's -O2 uses little of by itself.
 function(tofstream_quick target)
   set(level -O1)
   if(ARGC GREATER 1)

@@ -99,8 +99,8 @@ struct Gating {
                                       "Of by: phase: a longer cycle lacks a trigger, and is left out; 0: none is"),
       param<&Params::longest_step_s>(
           "longest_step_s", range(0, 1e9), unit("s"),
-          "Between two values of the signal that are further apart it pauses, and what comes "
-          "then is in no gate; 0: ten times its usual step"),
+          "Between two values of the signal, or triggers, that are further apart it pauses, and "
+          "what comes then is in no gate; 0: ten times its usual step"),
       param<&Params::drift_s>("drift_s", range(1, 1e9), unit("s"),
                               "Of signal: data: what is slower than this is no movement, but a tracer that spreads"),
       param<&Params::images>("images",
@@ -230,7 +230,7 @@ struct Gating {
       throw std::invalid_argument("the signal has triggers and no values: say by: phase");
     constexpr double usual_steps = 10;
     signal_.longest_step_s = p_.longest_step_s > 0 ? p_.longest_step_s : usual_steps * usual_step_s(signal_);
-    if (!signal_.value.empty()) tell_of_pauses(context);
+    tell_of_pauses(context);
     try {
       stretches_ = p_.by == GateBy::amplitude ? gates_by_amplitude(signal_, p_.gates, p_.bounds)
                                               : gates_by_phase(signal_, p_.gates, p_.longest_cycle_s);
@@ -249,9 +249,9 @@ struct Gating {
         sum_s += signal_.time_s[i] - signal_.time_s[i - 1];
       }
     if (pauses > 0)
-      context.log().warning(fmt::format(
-          "the signal pauses {} times, {:.4g} s in all (longest_step_s: {:g}): what comes then is in no gate", pauses,
-          sum_s, signal_.longest_step_s));
+      context.log().warning(
+          fmt::format("pauses of the signal: {}, {:.4g} s in all (longest_step_s: {:g}): what comes then is in no gate",
+                      pauses, sum_s, signal_.longest_step_s));
   }
 
   // A piece belongs to the gate in which its middle lies.

@@ -112,22 +112,22 @@ double usual_step_s(const MotionSignal& signal) {
 }
 
 std::vector<GateStretch> gates_by_phase(const MotionSignal& signal, int gates, double longest_cycle_s) {
-  const bool has_values = !signal.value.empty();
-  const std::vector<double> triggers_s = has_values ? cycles_of(signal) : signal.time_s;
+  const std::vector<double> triggers_s = signal.value.empty() ? signal.time_s : cycles_of(signal);
   if (triggers_s.size() < 2)
     throw std::invalid_argument("there are fewer than two triggers, so there is no whole cycle");
   std::vector<GateStretch> stretches;
   for (std::size_t i = 1; i < triggers_s.size(); ++i) {
     const double start_s = triggers_s[i - 1], cycle_s = triggers_s[i] - start_s;
     if (longest_cycle_s > 0 && cycle_s > longest_cycle_s) continue;
-    if (has_values && pauses_between(signal, start_s, triggers_s[i])) continue;
+    if (pauses_between(signal, start_s, triggers_s[i])) continue;
     for (int gate = 0; gate < gates; ++gate)
       add_stretch(stretches, {start_s + cycle_s * gate / gates,
                               gate + 1 == gates ? triggers_s[i] : start_s + cycle_s * (gate + 1) / gates, gate + 1});
   }
   if (stretches.empty())
-    throw std::invalid_argument(longest_cycle_s > 0 ? fmt::format("every cycle is longer than {:g} s", longest_cycle_s)
-                                                    : "the signal pauses in every cycle");
+    throw std::invalid_argument(longest_cycle_s > 0
+                                    ? fmt::format("every cycle is longer than {:g} s, or has a pause", longest_cycle_s)
+                                    : "the signal pauses in every cycle");
   return stretches;
 }
 

@@ -29,8 +29,8 @@ struct GateStretch {
 
 /// From each trigger, or beginning of a cycle (cycles_of), to the next is a cycle, whose time is cut into gates of equal
 /// length: the phases. A cycle that is longer than `longest_cycle_s` (0: none is) has no gate, as a trigger is missing
-/// there, and neither has one in which a signal with values pauses. Throws std::invalid_argument for fewer than two
-/// triggers, and where no cycle is left.
+/// there, and neither has one in which the signal pauses. Throws std::invalid_argument for fewer than two triggers, and
+/// where no cycle is left.
 std::vector<GateStretch> gates_by_phase(const MotionSignal& signal, int gates, double longest_cycle_s = 0);
 
 /// How amplitudes are cut into gates.

@@ -30,7 +30,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "kernels/project/device_tally.cuh"
+#include "kernels/project/event_ratio_cuda.cuh"
 #include "kernels/project/tiled/cut_events.hpp"
 #include "kernels/project/tiled/stretches.hpp"
 #include "kernels/project/tiled/visit_plan.hpp"

@@ -100,19 +100,6 @@ __global__ void __launch_bounds__(elementwise::threads)
   if (visit < visits) listed[visit] = by_slot[plan.visits[visit].slot];
 }
 
-__global__ void __launch_bounds__(elementwise::threads)
-    ratios_of_events(EventView events, float* numbers, DeviceTally* tally) {
-  const std::int64_t i = elementwise::element();
-  EventRatio event;
-  float expectation = 0;
-  if (i < events.count) {
-    expectation = numbers[i] + (events.additive ? events.additive[i] : 0.0f);
-    event = EventRatio::of(events.counts, i, expectation);
-    numbers[i] = event.ratio;
-  }
-  add_tally(event, expectation, tally);
-}
-
 /// accumulator += sums, which become zero. `range`: of tiles, whose shift it decides; or null, for `shift`.
 __global__ void __launch_bounds__(elementwise::threads)
     add_sums(std::int64_t voxels, long long* sums, float* accumulator, const ScaleRange* range, int shift) {
@@ -206,12 +193,6 @@ EmTally Workspace::tally(Stream stream) {
   tofstream::detail::copy(state_read_.data(), Memory::pinned, state_.data(), Memory::device, sizeof(PassState), stream);
   synchronize(stream);
   return state_read_[0].tally.on_host();
-}
-
-void make_ratios(const EventView& events, float* numbers, DeviceTally* tally, Stream stream) {
-  if (events.count == 0) return;
-  ratios_of_events<<<elementwise::blocks(events.count), elementwise::threads, 0, stream>>>(events, numbers, tally);
-  check_launch("take the events' ratios");
 }
 
 }  // namespace tofstream::tiled

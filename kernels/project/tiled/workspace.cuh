@@ -159,9 +159,5 @@ class Workspace {
   Buffer<long long> sums_;  // of a voxel; empty unless deterministic
 };
 
-/// numbers[i], the expectation (A x)_i of an event, becomes its ratio y / (A x + c/m), or 0 where the event is skipped;
-/// the tally counts it. Queued on the stream.
-void make_ratios(const EventView& events, float* numbers, DeviceTally* tally, Stream stream);
-
 }  // namespace tofstream::tiled
 // SPDX-License-Identifier: Apache-2.0

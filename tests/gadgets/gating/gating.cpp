@@ -93,6 +93,9 @@ TEST_CASE("where a table's signal pauses its events are in no gate, and a warnin
   const Gated made = gated(table, "gates: 2, subsets: 1");
   CHECK(made.list("gate_events") == std::vector<double>{40, 40});
   CHECK(made.books.rejected.at("in no gate") == 120);
+  const Gated triggered = gated("time_s\n0\n1\n2\n3\n4\n18\n19\n20\n", "by: phase, gates: 2, subsets: 1");
+  CHECK(triggered.list("gate_events") == std::vector<double>{30, 30});
+  CHECK(triggered.books.rejected.at("in no gate") == 140);
   const Gated joined = gated(table, "gates: 2, subsets: 1, longest_step_s: 30, bounds: equal_amplitude");
   CHECK(joined.list("gate_events") == std::vector<double>{160, 40});
 }

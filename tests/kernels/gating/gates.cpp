@@ -135,6 +135,12 @@ TEST_CASE("where a signal pauses there is no gate, and the other times are share
   CHECK(gate_at(by_phase, 17.1) == 0);
   CHECK(gate_at(by_phase, 44.9) == 0);
   CHECK(gate_at(by_phase, 45.1) == 1);
+  // Triggers too: nobody knows how many are missing in a pause.
+  const auto by_triggers = gates_by_phase({{0, 4, 8, 60, 64}, {}, 40}, 4);
+  CHECK(gate_at(by_triggers, 7.9) == 4);
+  CHECK(gate_at(by_triggers, 30) == 0);
+  CHECK(gate_at(by_triggers, 60.1) == 1);
+  CHECK_THROWS_WITH(gates_by_phase({{0, 50}, {}, 40}, 4), doctest::Contains("pauses in every cycle"));
   signal.longest_step_s = 0.01;
   CHECK_THROWS_WITH(gates_by_phase(signal, 4), doctest::Contains("no two times of the signal are within 0.01 s"));
 }

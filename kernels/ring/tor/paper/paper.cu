@@ -9,7 +9,7 @@
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/device.hpp"
 #include "kernels/cuda/elementwise.cuh"
-#include "kernels/project/device_tally.cuh"
+#include "kernels/project/event_ratio_cuda.cuh"
 #include "kernels/ring/tor/paper/kernels.cuh"
 #include "kernels/ring/tor/paper/paper.hpp"
 #include "kernels/ring/tor/paper/plan.cuh"
@@ -35,19 +35,6 @@ __global__ void give_expectations(Lines lines, const std::uint32_t* order, const
 __global__ void take_values(Lines lines, const std::uint32_t* order, const float* values, float* scaled) {
   const std::int64_t i = elementwise::element();
   if (i < lines.count()) scaled[i] = lines.scale(i) * (values ? values[order ? order[i] : i] : 1.0f);
-}
-
-/// Replaces each expectation without its additive term by counts / expectation, by 0 where the event is skipped.
-__global__ void take_ratios(EventView events, float* values, DeviceTally* tally) {
-  const std::int64_t i = elementwise::element();
-  EventRatio event;
-  float expectation = 0;
-  if (i < events.count) {
-    expectation = values[i] + (events.additive ? events.additive[i] : 0.0f);
-    event = EventRatio::of(events.counts, i, expectation);
-    values[i] = event.ratio;
-  }
-  add_tally(event, expectation, tally);
 }
 
 /// The response as the scheme evaluates it: a texture holds any as samples.
@@ -187,9 +174,7 @@ class CudaPaperProjector final : public PaperProjector {
     tally_.clear(stream);
     if (ratios_.size() < events.count) ratios_ = Buffer<float>(Memory::device, events.count, stream);
     planned_forward(plan, events, image, ratios_.data(), stream);
-    take_ratios<<<elementwise::blocks(events.count), elementwise::threads, 0, stream>>>(events, ratios_.data(),
-                                                                                        tally_.data());
-    check_launch("take the events' ratios");
+    make_ratios(events, ratios_.data(), tally_.data(), stream);
     planned_back(plan, events, ratios_.data(), accumulator, stream);
     return tally_.to_vector(stream).front().on_host();
   }
