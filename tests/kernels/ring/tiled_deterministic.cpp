@@ -39,6 +39,25 @@ std::vector<float> two_halves(const Grid& grid) {
   return image;
 }
 
+/// Values of which the first few are so many times the others: at voxels to which the few give nothing, the others must
+/// be added up as if they were alone.
+struct FewLarge {
+  static constexpr std::size_t few = 20;
+  std::vector<float> all, large;
+
+  FewLarge(std::int64_t count, float factor) : all(random_numbers(count, 3, 0.5f, 1.5f)) {
+    large.assign(all.size(), 0);
+    for (std::size_t i = 0; i < few; ++i) large[i] = all[i] *= factor;
+  }
+  /// Voxels of `back` where the large values' back projection is 0.
+  static std::vector<float> elsewhere(const std::vector<float>& back, const std::vector<float>& of_large) {
+    std::vector<float> kept;
+    for (std::size_t v = 0; v < back.size(); ++v)
+      if (of_large[v] == 0) kept.push_back(back[v]);
+    return kept;
+  }
+};
+
 }  // namespace
 
 TEST_CASE("deterministic projections on CUDA are the same bit for bit, and those of the CPU") {
@@ -92,6 +111,27 @@ TEST_CASE(
     CHECK(first.tally.log_sum == doctest::Approx(expected.tally.log_sum).epsilon(1e-5));
     CHECK(rms_of_range(first.em, expected.em) < 1e-5);
     CHECK(rms_of_range(first.back, expected.back) < 1e-5);
+  }
+}
+
+TEST_CASE("bands of exponents on CUDA's direct path: each adds up its own values") {
+  if (!gpu_or_skip()) return;
+  const Grid grid = find_workload("W1").grid;
+  EventBatch events = lines(2'000, true);
+  events.tof_width_mm = Buffer<float>(Memory::host, events.count);
+  for (std::int64_t i = 0; i < events.count; ++i) events.tof_width_mm[i] = 10;
+  const auto image = random_numbers(grid.voxels(), 1, 0.5f, 1.5f);
+  for (const MakeTiled make : {joseph, tor}) {
+    const auto cpu = make(grid, Backend::cpu, false), cuda = make(grid, Backend::cuda, true);
+    for (const float factor : {1e4f, 1e8f, 1e15f, 1e25f}) {
+      CAPTURE(factor);
+      const FewLarge values(events.count, factor);
+      const auto of_large = project(*cpu, events, image, values.large).back;
+      const auto expected = FewLarge::elsewhere(project(*cpu, events, image, values.all).back, of_large);
+      const auto found = FewLarge::elsewhere(project(*cuda, events, image, values.all).back, of_large);
+      CHECK(expected.size() > of_large.size() / 4);
+      CHECK(rms_of_range(found, expected) < 1e-5);
+    }
   }
 }
 // SPDX-License-Identifier: Apache-2.0
