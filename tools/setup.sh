@@ -7,6 +7,7 @@ root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 preset="${TOFSTREAM_PRESET:-release}"
 build="$root/build/$preset"
 jobs="${TOFSTREAM_JOBS:-$(nproc)}"
+cuda_compile_only=OFF  # ON: CUDA kernels are compiled quickly and would run slowly
 
 say() { printf '\033[1m==> %s\033[0m\n' "$*" >&2; }
 
@@ -42,11 +43,11 @@ install_packages() {
 # build_preset PRESET [TARGET...]: a new build folder joins sources (cmake/TofstreamCompiler.cmake), since all are to be
 # compiled; one that was configured by hand stays as it is.
 build_preset() {
-  local name="$1" new=()
+  local name="$1" options=(-DTOFSTREAM_CUDA_COMPILE_ONLY="$cuda_compile_only")
   shift
   say "Building the $name preset"
-  if [ ! -e "$root/build/$name/CMakeCache.txt" ]; then new=(-DTOFSTREAM_UNITY=ON); fi
-  (cd "$root" && cmake --preset "$name" "${new[@]}" --log-level=STATUS >"$root/build/configure-$name.log" 2>&1) || {
+  if [ ! -e "$root/build/$name/CMakeCache.txt" ]; then options+=(-DTOFSTREAM_UNITY=ON); fi
+  (cd "$root" && cmake --preset "$name" "${options[@]}" --log-level=STATUS >"$root/build/configure-$name.log" 2>&1) || {
     tail -n 30 "$root/build/configure-$name.log" >&2
     exit 1
   }
