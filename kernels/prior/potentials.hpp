@@ -102,35 +102,28 @@ struct RelativeDifferencePotential {
   // 2a - a_n is then at least a quarter of a_n, where psi's curvature in a has a bound of the order of 1 / a_n.
   static constexpr float least_ratio = 0.625f;
 
+  /// 1 / D. Where D would be 0 it is a large number that d = 0 cancels: a choice between quotients would keep compilers
+  /// from making SIMD of it.
   template <class T>
-  TOFSTREAM_HOST_DEVICE T denominator(T a, T b) const {
-    return a + b + static_cast<T>(gamma) * std::abs(a - b) + static_cast<T>(epsilon);
-  }
-  /// 1 / D. Where D is 0 it is a large number that d = 0 cancels: a choice between quotients would keep compilers from
-  /// making SIMD of it.
-  template <class T>
-  TOFSTREAM_HOST_DEVICE static T inverse(T denominator) {
-    constexpr T least = sizeof(T) == sizeof(float) ? T(FLT_MIN) : T(DBL_MIN);
-    return 1 / (denominator > least ? denominator : least);
+  TOFSTREAM_HOST_DEVICE T inverse(T a, T b) const {
+    constexpr T least = 4 * (sizeof(T) == sizeof(float) ? T(FLT_MIN) : T(DBL_MIN));
+    return 1 / (a + (static_cast<T>(epsilon) + least) + b + static_cast<T>(gamma) * std::abs(a - b));
   }
   template <class T>
   TOFSTREAM_HOST_DEVICE T value(T a, T b) const {
-    return (a - b) * ((a - b) * inverse(denominator(a, b)));
+    return (a - b) * ((a - b) * inverse(a, b));
   }
   template <class T>
   TOFSTREAM_HOST_DEVICE T slope(T a, T b) const {
-    const T d = a - b, eps = static_cast<T>(epsilon);
-    // d and the other factor are divided one by one: D^2 overflows sooner than D.
-    const T inverted = inverse(denominator(a, b));
-    return (d * inverted) * ((static_cast<T>(gamma) * std::abs(d) + a + 3 * b + 2 * eps) * inverted);
+    // d (gamma |d| + a + 3b + 2 epsilon) / D^2, whose second factor is D + 2b + epsilon; D^2 would overflow before D.
+    const T inverted = inverse(a, b), ratio = (a - b) * inverted;
+    return ratio + ratio * ((2 * b + static_cast<T>(epsilon)) * inverted);
   }
   template <class T>
   TOFSTREAM_HOST_DEVICE T curvature(T a, T b) const {
-    const T inverted = inverse(denominator(a, b)), share = (2 * b + static_cast<T>(epsilon)) * inverted;
+    const T inverted = inverse(a, b), share = (2 * b + static_cast<T>(epsilon)) * inverted;
     return 2 * share * share * inverted;
   }
-  /// psi(t, b) is convex in (t, b) together for gamma >= 0. Its curvature in t, 2 (2b + epsilon)^2 / D^3, is largest
-  /// where D is smallest: at b, or at the least t if that lies above b or gamma is below 1.
   template <class T>
   TOFSTREAM_HOST_DEVICE T majorant(T a, T b) const {
     const T least = (2 * static_cast<T>(least_ratio) - 1) * a;

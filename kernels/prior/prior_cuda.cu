@@ -5,6 +5,7 @@
 #include <cub/block/block_reduce.cuh>
 
 #include "kernels/cuda/check.hpp"
+#include "kernels/prior/neighbour_columns.cuh"
 #include "kernels/prior/prior_cuda.hpp"
 
 namespace tofstream::detail {
@@ -55,12 +56,28 @@ PriorSize size_of(const int (&size)[3]) {
   return {{size[0], size[1], size[2]}};
 }
 
+template <class Terms, class Part>
+void queue_voxels(const Terms& terms, PriorSize image, Part part, float* sums, Stream stream) {
+  sum_prior<<<image.blocks(), dim3(block_x, block_y, block_z), 0, stream>>>(terms, part, image, sums);
+}
+
+template <class Part>
+void queue_sums(const TotalVariationArrays<float>& arrays, PriorSize image, Part part, float* sums, Stream stream) {
+  queue_voxels(arrays, image, part, sums, stream);
+}
+
+template <class P, class Part>
+void queue_sums(const NeighbourTerms<float, P>& terms, PriorSize image, Part part, float* sums, Stream stream) {
+  const NeighbourArrays<float>& arrays = terms.arrays;
+  if (!has_whole_columns(arrays)) return queue_voxels(terms, image, part, sums, stream);
+  const auto kernel = arrays.kappa ? sum_columns<true, Part, P> : sum_columns<false, Part, P>;
+  kernel<<<blocks_of_columns(arrays), columns_a_block, 0, stream>>>(arrays, part, terms.potential, sums);
+}
+
 template <class Terms>
 void launch_sums(const Terms& terms, PriorSize image, PriorPart part, float* sums, Stream stream) {
-  with_part(part, [&](auto which) {
-    if (image.voxels() > 0)
-      sum_prior<<<image.blocks(), dim3(block_x, block_y, block_z), 0, stream>>>(terms, which, image, sums);
-  });
+  if (image.voxels() > 0)
+    with_part(part, [&](auto which) { queue_sums(terms, image, which, sums, stream); });
   check_launch("differentiate the penalty");
   synchronize(stream);
 }
