@@ -1,5 +1,5 @@
-// The sums of neighbour_arrays.hpp on CUDA where all 26 neighbours count: a thread goes along z and keeps the slices about
-// its voxel in registers, so it reads nine values a voxel and not 27. Internal to the priors.
+// The sums of neighbour_arrays.hpp on CUDA where all 26 neighbours count: a thread goes along z and keeps the slices
+// about its voxel in registers, so it reads nine values a voxel and not 27. Internal to the priors.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,9 @@ class NeighbourColumns {
 #pragma unroll
     for (int n = 0; n < 9; ++n) slice[n] = __ldg(from + at_[n]);
   }
-  __device__ std::int64_t index(int k) const { return slice_ * k + at_[4]; }
+  __device__ std::int64_t index(int k) const {
+    return slice_ * k + at_[4];
+  }
 
  private:
   std::int64_t slice_;
@@ -40,7 +42,8 @@ struct ColumnWeights {
   __device__ ColumnWeights(const NeighbourArrays<float>& arrays, int i, int j) {
 #pragma unroll
     for (int n = 0; n < 9; ++n) {
-      const bool counts = arrays.replicate || (arrays.is_inside(i + n % 3 - 1, 0) && arrays.is_inside(j + n / 3 - 1, 1));
+      const bool counts =
+          arrays.replicate || (arrays.is_inside(i + n % 3 - 1, 0) && arrays.is_inside(j + n / 3 - 1, 1));
 #pragma unroll
       for (int s = 0; s < 3; ++s) of[s][n] = counts ? arrays.weights[9 * s + n] : 0.0f;
     }

@@ -76,8 +76,7 @@ void queue_sums(const NeighbourTerms<float, P>& terms, PriorSize image, Part par
 
 template <class Terms>
 void launch_sums(const Terms& terms, PriorSize image, PriorPart part, float* sums, Stream stream) {
-  if (image.voxels() > 0)
-    with_part(part, [&](auto which) { queue_sums(terms, image, which, sums, stream); });
+  if (image.voxels() > 0) with_part(part, [&](auto which) { queue_sums(terms, image, which, sums, stream); });
   check_launch("differentiate the penalty");
   synchronize(stream);
 }

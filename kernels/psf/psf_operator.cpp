@@ -60,6 +60,7 @@ void add_tap(const TapStage& stage, int tap, bool is_adjoint, int y, int z, cons
 
 TapStage PsfOperator::Stage::view(const Grid& grid) const {
   return {{grid.size[0], grid.size[1], grid.size[2]},
+          reach,
           profiles,
           static_cast<int>(offsets.size()),
           offsets.data(),
@@ -82,6 +83,7 @@ PsfOperator::PsfOperator(const Grid& grid, const ResolutionTable& table, Backend
   axial_ = axial_stage(grid, table);
   transverse_ = transverse_stage(grid, table);
   if (backend == Backend::cpu) return;
+  detail::require_shared_memory(transverse_.view(grid));
   axial_.bring_to(Memory::device);
   transverse_.bring_to(Memory::device);
   synchronize(nullptr);
@@ -118,6 +120,7 @@ PsfOperator::Stage PsfOperator::axial_stage(const Grid& grid, const ResolutionTa
   const int reach = std::min(static_cast<int>(longest) - 1, grid.size[2] - 1), taps = 2 * reach + 1;
   check_bytes(profiles, taps, plane);
   Stage stage{Buffer<Tap>(Memory::host, taps), Buffer<float>::zeros(Memory::host, profiles * taps * plane), {}, {}};
+  stage.reach = {0, 0, reach};
   for (int tap = 0; tap < taps; ++tap) stage.offsets[tap] = {0, 0, tap - reach};
   for (std::int64_t i = 0; i < profiles * plane; ++i) {
     const auto& weights = of[static_cast<std::size_t>(i)];
@@ -148,7 +151,11 @@ PsfOperator::Stage PsfOperator::transverse_stage(const Grid& grid, const Resolut
   const std::int64_t taps = window.taps();
   check_bytes(profiles, taps, plane);
   Stage stage{Buffer<Tap>(Memory::host, taps), Buffer<float>(Memory::host, profiles * taps * plane), {}, {}};
-  for (std::int64_t tap = 0; tap < taps; ++tap) stage.offsets[tap] = {window.x(tap), window.y(tap), 0};
+  for (std::int64_t tap = 0; tap < taps; ++tap) {
+    const Tap offset{window.x(tap), window.y(tap), 0};
+    stage.offsets[tap] = offset;
+    stage.reach = {std::max(stage.reach.x, offset.x), std::max(stage.reach.y, offset.y), 0};
+  }
   tbb::parallel_for(std::int64_t{0}, profiles * plane, [&](std::int64_t i) {
     Vec3 centre;
     const Resolution fwhm = fwhm_of(i, centre);
@@ -187,6 +194,9 @@ Image PsfOperator::through(const Stage& stage, const Image& from, bool is_adjoin
 }
 
 #ifndef TOFSTREAM_HAVE_CUDA
+void detail::require_shared_memory(const TapStage&) {
+  refuse_cuda();
+}
 void detail::tap_stage_cuda(const TapStage&, bool, const float*, float*, Stream) {
   refuse_cuda();
 }

@@ -18,8 +18,8 @@ namespace tofstream {
 /// into.
 class PsfOperator final : public ImageOperator {
  public:
-  /// Throws std::invalid_argument for an invalid grid, and for weights of more than 8 GiB, std::runtime_error for a
-  /// missing GPU.
+  /// Throws std::invalid_argument for an invalid grid, for weights of more than 8 GiB, and on a GPU for widths that
+  /// reach over some thirty voxels; std::runtime_error for a missing GPU.
   PsfOperator(const Grid& grid, const ResolutionTable& table, Backend backend);
 
   /// What the tables of weights take.
@@ -32,6 +32,7 @@ class PsfOperator final : public ImageOperator {
     Buffer<float> weights;
     Buffer<int> lower;
     Buffer<float> part;
+    Tap reach{};
     int profiles = 1;
     TapStage view(const Grid& grid) const;
     std::size_t bytes() const { return offsets.bytes() + weights.bytes() + lower.bytes() + part.bytes(); }
@@ -50,6 +51,8 @@ class PsfOperator final : public ImageOperator {
 };
 
 namespace detail {
+/// Throws std::invalid_argument for a stage whose taps reach farther than this GPU's shared memory allows.
+void require_shared_memory(const TapStage& stage);
 /// One stage or its adjoint. Device pointers, queued on the stream.
 void tap_stage_cuda(const TapStage& stage, bool is_adjoint, const float* from, float* to, Stream stream);
 }  // namespace detail

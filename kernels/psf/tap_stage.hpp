@@ -16,6 +16,7 @@ struct Tap {
 
 struct TapStage {
   int size[3];  // of the image
+  Tap reach;    // of the farthest tap: stages lie along z or across it
   int profiles, taps;
   const Tap* offsets;
   const float* weights;  // of profile, tap, y, x; x fastest

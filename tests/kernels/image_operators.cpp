@@ -40,6 +40,17 @@ ResolutionTable growing_table() {
   return ResolutionTable({{0, -20, {8, 8, 9}}, {40, -20, {14, 9, 10}}, {0, 20, {10, 10, 12}}, {60, 20, {16, 11, 14}}});
 }
 
+/// Widths that change from one slice to the next.
+ResolutionTable restless_table() {
+  std::vector<ResolutionPoint> points;
+  for (double z_mm = -60; z_mm <= 60; z_mm += 3) {
+    const double width = 8 + 4 * std::sin(z_mm);
+    points.push_back({0, z_mm, {width, width, width}});
+    points.push_back({50, z_mm, {width + 4, width, width + 1}});
+  }
+  return ResolutionTable(points);
+}
+
 DisplacementField twist(const Grid& grid) {
   DisplacementField field{Image::zeros(grid), Image::zeros(grid), Image::zeros(grid)};
   for (int k = 0; k < grid.size[2]; ++k)
@@ -68,6 +79,7 @@ std::vector<NamedOperator> all_operators(Backend backend) {
           {"psf", std::make_shared<PsfOperator>(few_voxels, growing_table(), backend)},
           {"psf of one z", std::make_shared<PsfOperator>(
                                few_voxels, ResolutionTable({{0, 0, {8, 8, 9}}, {50, 0, {14, 9, 10}}}), backend)},
+          {"psf of many z", std::make_shared<PsfOperator>(few_voxels, restless_table(), backend)},
           {"kernel_basis",
            std::make_shared<SparseOperator>(few_voxels, kernel_basis_rows(noise_on(few_voxels, 9), kernel), backend)},
           {"warp", std::make_shared<SparseOperator>(few_voxels, warp_rows(twist(few_voxels)), backend)}};
@@ -114,6 +126,15 @@ TEST_CASE("image operators on CUDA equal the CPU's") {
     const auto once = device[i].image_operator->adjoint(there).voxels.to_vector();
     CHECK(once == device[i].image_operator->adjoint(there).voxels.to_vector());
   }
+}
+
+TEST_CASE("widths that reach over more voxels than shared memory holds are refused on CUDA") {
+  if (!gpu_or_skip()) return;
+  const Grid grid = Grid::centred(30, 30, 1, {1, 1, 1});
+  const ResolutionTable table({{0, 0, {60, 60, 0}}});
+  CHECK_NOTHROW(PsfOperator(grid, table, Backend::cpu));
+  CHECK_THROWS_WITH_AS(PsfOperator(grid, table, Backend::cuda),
+                       doctest::Contains("take larger voxels, or backend: cpu"), std::invalid_argument);
 }
 
 namespace {
