@@ -22,7 +22,7 @@ if(TOFSTREAM_CUDA)
     set(TOFSTREAM_HAVE_CUDA ON)
     # A kernel of many registers is compiled in a third of the time so, and runs slowly.
     if(TOFSTREAM_CUDA_COMPILE_ONLY AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
-      string(APPEND CMAKE_CUDA_FLAGS " -Ofast-compile=max")
+      string(APPEND CMAKE_CUDA_FLAGS " --Ofast-compile=max")
       set(TOFSTREAM_CUDA_KIND " compiled for no GPU to run")
     endif()
   endif()
