@@ -2,38 +2,21 @@
 #include <cmath>
 #include <functional>
 #include <memory>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include "kernels/analysis/compare.hpp"
 #include "kernels/operator/gaussian_operator.hpp"
 #include "kernels/psf/psf_operator.hpp"
 #include "kernels/warp/warp.hpp"
-#include "tools/bench/bench.hpp"
 #include "tools/bench/bench_projecting.hpp"
-#include "tools/bench/machine.hpp"
-#include "tools/bench/verdict.hpp"
+#include "tools/bench/image_work.hpp"
 
 namespace tofstream::command {
 
 namespace {
 
-using nlohmann::ordered_json;
-
-struct OperatorOptions {
-  std::vector<int> size = {200, 200, 300};
-  std::vector<std::string> backends = {"cpu", "cuda"};
-  int repeats = 11;
-  std::string output;
-  bool json = false;
-};
-
-constexpr double operator_bound_s = 1.5e-3;  // of 12 million voxels, on a GPU
-constexpr double nrms_of_operators = 1e-6;   // CUDA to the CPU
+constexpr double operator_bound_s = 1.5e-3;
 
 struct OperatorCase {
   const char* name;
@@ -78,71 +61,26 @@ std::vector<OperatorCase> operator_cases() {
            }}};
 }
 
-void measure_operators(const OperatorOptions& options, const Grid& grid, Backend backend, ordered_json& rows) {
-  const Image image = test_image(grid), there = image.to(memory_of(backend));
+void measure_operators(ImageRows& rows) {
+  const Image image = test_image(rows.grid()), there = image.to(rows.memory());
   for (const OperatorCase& each : operator_cases()) {
-    const auto image_operator = each.make(grid, backend);
-    const auto on_cpu =
-        backend == Backend::cuda && options.backends.size() > 1 ? each.make(grid, Backend::cpu) : nullptr;
+    const auto image_operator = each.make(rows.grid(), rows.backend());
     for (const bool is_adjoint : {false, true}) {
       const auto apply = [is_adjoint](const ImageOperator& to_apply, const Image& x) {
         return is_adjoint ? to_apply.adjoint(x) : to_apply.forward(x);
       };
-      const double ms = median_ms(backend, options.repeats, [&] { apply(*image_operator, there); });
-      ordered_json row{{"name", fmt::format("{}{}", each.name, is_adjoint ? ", adjoint" : "")},
-                       {"backend", backend == Backend::cuda ? "cuda" : "cpu"},
-                       {"ms", ms},
-                       {"bound_ms", nullptr},
-                       {"holds", nullptr}};
-      if (backend == Backend::cuda && each.bound_s > 0 && grid.voxels() == 12'000'000) {
-        row["bound_ms"] = 1e3 * each.bound_s;
-        row["holds"] = ms <= 1e3 * each.bound_s;
-      }
-      if (on_cpu) {
-        const Image here = apply(*image_operator, there).to(Memory::host);
-        synchronize(nullptr);
-        const double nrms = compare(here, apply(*on_cpu, image)).nrms;
-        row["nrms_to_cpu"] = nrms;
-        row["accurate"] = nrms <= nrms_of_operators;
-      }
-      if (!options.json)
-        fmt::print("{:<30} {:<5} {:>9.3f} ms{}\n", row["name"].get<std::string>(), row["backend"].get<std::string>(),
-                   ms, row["bound_ms"].is_null() ? "" : fmt::format(", must be {:g}", row["bound_ms"].get<double>()));
-      rows.push_back(std::move(row));
+      Image made;
+      rows.add({.name = fmt::format("{}{}", each.name, is_adjoint ? ", adjoint" : ""),
+                .run = [&] { made = apply(*image_operator, there); },
+                .bound_s = each.bound_s},
+               made, [&] { return apply(*each.make(rows.grid(), Backend::cpu), image); });
     }
   }
 }
 
-void bench_operators(const OperatorOptions& options) {
-  const Grid grid = Grid::centred(options.size[0], options.size[1], options.size[2], {2, 2, 2});
-  ordered_json rows = ordered_json::array();
-  for (const std::string& backend : options.backends)
-    if (backend == "cpu" || why_no_cuda().empty())
-      measure_operators(options, grid, backend == "cuda" ? Backend::cuda : Backend::cpu, rows);
-  write_report({{"bench", "operators"},
-                {"machine", machine()},
-                {"workload", "operators on an image of 2 mm voxels, and their adjoints"},
-                {"size", options.size},
-                {"repeats", options.repeats},
-                {"results", rows}},
-               options.json, options.output);
-  end_by_verdict(rows, {"name", "backend"});
-}
-
 std::function<void()> declare_operators(Command& line) {
-  auto options = std::make_shared<OperatorOptions>();
-  line.add_option("--size", options->size, "Voxels along x, y and z (default: 200 200 300)")
-      .expected(3)
-      .within(1, 4096);
-  line.add_option("--backend", options->backends, "cpu, cuda (default: both)").one_of({"cpu", "cuda"});
-  line.add_option("--repeats", options->repeats, "Timed runs, of which the median counts (default: 11)")
-      .within(1, 1000);
-  line.add_option("-o,--out", options->output, "Write the results as JSON");
-  line.add_flag("--json", options->json, "Print JSON");
-  line.footer(
-      "Example: tofstream-bench operators -o operators.json\n"
-      "Exit code 1 where a bound does not hold, or the backends differ.");
-  return [options] { bench_operators(*options); };
+  return declare_image_bench(line, "operators", "operators on an image of 2 mm voxels, and their adjoints",
+                             measure_operators);
 }
 
 TOFSTREAM_BENCH("operators", "Operators on the image, and their adjoints", declare_operators);

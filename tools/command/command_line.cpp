@@ -272,7 +272,7 @@ Option& Command::add_flag(const char* names, std::function<void()> given, const 
   return keep(app_->add_flag_callback(names, given, words));
 }
 
-void Command::footer(const char* words) {
+void Command::footer(const std::string& words) {
   app_->footer(words);
 }
 

@@ -93,7 +93,7 @@ class Command {
   Option& add_flag(const char* names, bool& value, const char* words);
   Option& add_flag(const char* names, std::function<void()> given, const char* words);
 
-  void footer(const char* words);  // examples and exit codes, below the options
+  void footer(const std::string& words);  // examples and exit codes, below the options
   void on_run(std::function<void()> action);
   void needs_command();   // one of those within it
   void takes_anything();  // whatever follows is passed over
