@@ -138,6 +138,34 @@ TEST_CASE("normalise --dead-time takes the singles of a decaying source, and no 
   CHECK(says(in.normalise(in.scan), "--source is required"));
 }
 
+TEST_CASE("normalise --delayeds takes the randoms of any scan, and no source") {
+  const NormalisationFolder in;
+  write_cylinder(in.source, 80, 50);
+  const CommandResult scanned = run_command(
+      fmt::format("simulate --quiet --scanner {} --phantom {} --seconds 2 --crystal-efficiency-spread 0.4 --randoms-cps "
+                  "100000 --delayeds -o {}",
+                  in.scanner, in.source, in.scan));
+  REQUIRE_MESSAGE(scanned.code == 0, scanned.err);
+  const CommandResult made = in.normalise(in.scan + " --delayeds --json");
+  REQUIRE_MESSAGE(made.code == 0, made.err);
+  const auto figures = made.json()["gadgets"]["efficiencies"]["figures"];
+  CHECK(figures["delayeds"].get<double>() == doctest::Approx(200'000).epsilon(0.01));
+  CHECK(figures["dead_crystals"] == 0);
+  CHECK(figures["flux_ratio"].get<double>() < 1.3);  // the simulator's randoms are as many everywhere
+  const auto estimate = formats::read_normalisation(in.norm);
+  REQUIRE(estimate.crystal_efficiency.size() == 1200);
+  CHECK(estimate.calibration == 0);
+  double squares = 0;
+  for (const float e : estimate.crystal_efficiency) squares += std::pow(static_cast<double>(e) - 1, 2) / 1200;
+  // Uniform from 0.6 to 1, and the errors of 333 counts a crystal.
+  CHECK(std::sqrt(squares) == doctest::Approx(std::hypot(0.4 / std::sqrt(12.0) / 0.8, 1 / std::sqrt(333.0))).epsilon(0.06));
+
+  CHECK(says(in.normalise(in.scan + " --delayeds --source " + in.source), "takes no option but --out"));
+  CHECK(says(in.normalise(in.scan + " --delayeds --dead-time"), "ask for one at a time"));
+  in.simulate(in.source, in.scan, 100);
+  CHECK(says(in.normalise(in.scan + " --delayeds"), "no delayed coincidence came"));
+}
+
 TEST_CASE("normalise refuses bad input in one line, and writes nothing") {
   const NormalisationFolder in;
   in.simulate(in.source, in.scan, 3'000);

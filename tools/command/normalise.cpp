@@ -1,5 +1,5 @@
 // `tofstream normalise SCAN --source PHANTOM -o FILE`: efficiencies and calibration from a scan of a known source, by
-// the pipeline `normalise`.
+// the pipeline `normalise`; or other estimates of what a scanner counts, by theirs.
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -22,18 +22,33 @@ struct NormaliseOptions {
   std::string scan, source, mu_map, scatter, isotope, output;
   std::optional<double> live_fraction;
   std::optional<std::int64_t> lines;
-  bool dead_time = false, classes = false, no_crystals = false, no_calibration = false, no_randoms = false;
+  bool dead_time = false, delayeds = false, classes = false, no_crystals = false, no_calibration = false, no_randoms = false;
   RunSettings settings;
 };
+
+/// Throws InputError for options that do not go together.
+void check_kind(const NormaliseOptions& options) {
+  if (options.dead_time && options.delayeds)
+    throw InputError("--dead-time and --delayeds are two estimates: ask for one at a time");
+  if (options.dead_time && !options.source.empty())
+    throw InputError("--dead-time needs no --source: it takes the singles of whatever decays");
+  if (options.delayeds) {
+    const bool has_others = !options.source.empty() || !options.mu_map.empty() || !options.scatter.empty() ||
+                            !options.isotope.empty() || options.live_fraction || options.lines || options.classes ||
+                            options.no_crystals || options.no_calibration || options.no_randoms;
+    if (has_others)
+      throw InputError("--delayeds estimates crystals' efficiencies alone, of any scan: it takes no option but --out");
+  } else if (!options.dead_time && options.source.empty()) {
+    throw InputError("--source is required: what was scanned (or --delayeds or --dead-time, which need none)");
+  }
+}
 
 void normalise(const NormaliseOptions& options) {
   const std::filesystem::path output = std::filesystem::absolute(options.output);
   if (std::error_code none; std::filesystem::is_directory(output, none))
     throw InputError(fmt::format("{0} is a folder: name a file, such as -o {1}", options.output,
                                  (std::filesystem::path(options.output) / "normalisation.yaml").string()));
-  if (options.dead_time != options.source.empty())
-    throw InputError(options.dead_time ? "--dead-time needs no --source: it takes the singles of whatever decays"
-                                       : "--source is required: what was scanned (or --dead-time, which needs none)");
+  check_kind(options);
   from_input([&] { require_readable(options.scan); });
   from_input([&] { make_folder(output.parent_path()); });
   OptionSets sets;
@@ -45,6 +60,10 @@ void normalise(const NormaliseOptions& options) {
     sets.add("--isotope", "times.decay.isotope", options.isotope);
     sets.add("--out", "times.file", output.string());
     return run_pipeline(sets.load("dead_time"), options.settings);
+  }
+  if (options.delayeds) {
+    sets.add("--out", "efficiencies.file", output.string());
+    return run_pipeline(sets.load("delayed_efficiencies"), options.settings);
   }
   sets.add("--source", "efficiencies.source",
            from_input([&] { return find_shared("phantoms", options.source).string(); }));
@@ -89,6 +108,10 @@ void add_normalise(Command& app) {
   command.add_flag(
       "--dead-time", options->dead_time,
       "Estimate modules' dead times instead, from the singles histograms of a source that decays (--isotope)");
+  command.add_flag(
+      "--delayeds", options->delayeds,
+      "Estimate crystals' efficiencies from delayed coincidences alone, of any scan: without --source, and without a "
+      "calibration");
   command.add_flag("--classes", options->classes, "Also a factor for each class of pairs of modules");
   command.add_flag("--no-crystals", options->no_crystals, "Keep the efficiencies of the recording's header");
   command.add_flag("--no-calibration", options->no_calibration,

@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
 
+#include "kernels/ring/normalise/outliers.hpp"
+
 namespace tofstream {
 
 namespace {
@@ -18,8 +20,6 @@ namespace {
 constexpr int most_steps = 60;
 constexpr double converged = 0.01;         // RMS of counted - expected, in Poisson errors
 constexpr double classes_converged = 0.1;  // the largest last step of a class, in Poisson errors
-constexpr double dead_below = 0.1, hot_above = 3, sigmas = 5;
-constexpr double least_expected = 10;  // counts of a crystal, to say anything about it
 
 std::size_t crystals_of(const Scanner& scanner) {
   return static_cast<std::size_t>(scanner.detectors->size());
@@ -159,26 +159,20 @@ void Normalisation::leave_out(NormalisationEstimate& result) {
   const double scale = sum_of(counted) / sum_of(fan);
   std::vector<double> ratios;
   for (std::size_t i = 0; i < count; ++i)
-    if (scale * fan[i] >= least_expected) ratios.push_back(counted[i] / fan[i]);
+    if (scale * fan[i] >= least_expected_counts) ratios.push_back(counted[i] / fan[i]);
   const double usual = median_of(ratios);
   fitted_.assign(count, 0);
   a_.assign(count, 1.0);
   for (std::uint32_t i = 0; i < count; ++i) {
-    const double expected = usual * fan[i];
-    if (expected < least_expected) {
-      result.unseen.push_back(i);
-    } else if (counted[i] < dead_below * expected && expected - counted[i] > sigmas * std::sqrt(expected)) {
-      result.dead.push_back(i);
-      a_[i] = 0;
-    } else if (counted[i] > hot_above * expected && counted[i] - expected > sigmas * std::sqrt(counted[i])) {
-      result.hot.push_back(i);
-      a_[i] = 0;
-    } else {
-      fitted_[i] = 1;
-    }
+    const CrystalState state = state_of(counted[i], usual * fan[i]);
+    if (state == CrystalState::usual) fitted_[i] = 1;
+    if (state == CrystalState::unseen) result.unseen.push_back(i);
+    if (state == CrystalState::dead) result.dead.push_back(i);
+    if (state == CrystalState::hot) result.hot.push_back(i);
+    if (state == CrystalState::dead || state == CrystalState::hot) a_[i] = 0;
   }
   if (std::ranges::none_of(fitted_, [](char fitted) { return fitted != 0; }))
-    throw std::runtime_error(fmt::format("{} events are too few: no crystal has {} counts", events_, least_expected));
+    throw std::runtime_error(fmt::format("{} events are too few: no crystal has {} counts", events_, least_expected_counts));
 }
 
 // All crystals alike, or as the scanner has them; the scale gives the total.
@@ -314,7 +308,7 @@ double Normalisation::step_classes(const Trues& trues) {
     });
   std::vector<double> change(factor_.size(), 1.0);
   for (std::size_t c = 0; c < factor_.size(); ++c)
-    if (y[c] >= least_expected && trues.of_class[c] > 0) change[c] = trues.of_class[c] / y[c];
+    if (y[c] >= least_expected_counts && trues.of_class[c] > 0) change[c] = trues.of_class[c] / y[c];
   double farthest = 0;
   for (std::size_t c = 0; c < factor_.size(); ++c) {
     factor_[c] *= change[c];
@@ -334,7 +328,7 @@ void Normalisation::give_classes(NormalisationEstimate& result, const Trues& tru
   }
   const double mean = counted / without;
   for (std::size_t c = 0; c < factor_.size(); ++c) {
-    const bool known = trues.of_class[c] >= least_expected;
+    const bool known = trues.of_class[c] >= least_expected_counts;
     result.components.class_factor.push_back(known ? static_cast<float>(factor_[c] / mean) : 1.0f);
     result.class_error.push_back(known ? static_cast<float>(1 / std::sqrt(trues.of_class[c])) : 0.0f);
   }

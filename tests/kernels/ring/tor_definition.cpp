@@ -22,7 +22,7 @@ Reference reference(const Grid& grid, const RadialResponse& response) {
   return {make_tor_reference(grid, {response})};
 }
 
-std::vector<double> ones(const Grid& grid) {
+std::vector<double> ones_on(const Grid& grid) {
   return std::vector<double>(static_cast<std::size_t>(grid.voxels()), 1.0);
 }
 
@@ -99,7 +99,7 @@ TEST_CASE("a uniform image gives the chord in mm within 1 percent, whatever the 
         lors.push_back({middle - 60.0f * d, middle + 60.0f * d, 0});
       }
       const EventBatch events = batch_of(lors);
-      for (const double chord : reference(grid, f)->forward(events.view(), ones(grid)))
+      for (const double chord : reference(grid, f)->forward(events.view(), ones_on(grid)))
         CHECK(chord == doctest::Approx(120).epsilon(0.01));
     }
   }
@@ -132,7 +132,7 @@ TEST_CASE("along an axis a uniform image gives the chord within the bounds that 
 
 TEST_CASE("normalised by slices, a uniform image gives the chord on every line, however narrow the tube") {
   const Grid grid = Grid::centred(40, 44, 36, {4, 4, 4});
-  const auto image = ones(grid);
+  const auto image = ones_on(grid);
   const std::vector<float> image_on_cpu(image.begin(), image.end());
   std::mt19937 engine(3);
   std::normal_distribution<float> normal;
@@ -189,7 +189,7 @@ TEST_CASE("a slice is normalised as if the image went on where the tube leaves i
     } -> forward(events.view(), inside)[0];
   CHECK(expected < 50);
   CHECK(Reference { make_tor_reference(part, settings) }
-        -> forward(events.view(), ones(part))[0] == doctest::Approx(expected).epsilon(1e-12));
+        -> forward(events.view(), ones_on(part))[0] == doctest::Approx(expected).epsilon(1e-12));
   const std::vector<float> image(static_cast<std::size_t>(part.voxels()), 1.0f);
   CHECK(static_cast<double>(forward_of(*make_tor_projector(part, settings, Backend::cpu), events, image)[0]) ==
         doctest::Approx(expected).epsilon(1e-5));
