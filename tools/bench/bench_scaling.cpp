@@ -2,6 +2,7 @@
 // seconds, the share of the ideal, where the rest goes, and the same by a model of the machine beside it.
 #include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@
 #include "tools/bench/bench_projecting.hpp"
 #include "tools/bench/long_list.hpp"
 #include "tools/bench/machine.hpp"
+#include "tools/bench/scaling_model.hpp"
 #include "tools/bench/verdict.hpp"
 #include "tools/command/errors.hpp"
 
@@ -33,7 +35,7 @@ using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 struct ScalingOptions {
-  std::string scanner = "long_axial", backend = "cuda", from = "gpu", output;
+  std::string scanner = "long_axial", backend = "cuda", from = "gpu", predict, results = "scaling.json", output;
   double events = 1e9;
   std::vector<int> size = {200, 200, 300}, ranks;
   double voxel_mm = 2, tube_width_voxels = 3;
@@ -120,11 +122,6 @@ Timed reconstruct(const ScalingOptions& options, const ProjectorAlone::Make& mak
   return timed;
 }
 
-/// What a subset costs that does not divide: the estimate to another GPU and its sums back, and adding them.
-struct Undivided {
-  double copy_s = 0, add_s = 0;
-};
-
 Undivided measure_undivided(const Grid& grid, Backend backend) {
   if (backend == Backend::cpu || cuda_devices() < 2) return {};
   share_device_memory(2);
@@ -163,12 +160,7 @@ bool is_the_goals_case(const ScalingOptions& options) {
 ordered_json row_of(const ScalingOptions& options, const std::string& projector, const Division& division,
                     const Timed& timed, const Timed& one, const Undivided& cost) {
   const double ideal_s = one.later_s() / division.ranks;
-  // By slabs (gadgets/step/ranks.hpp): the estimate leaves the first GPU once, and what the others exchange of it comes
-  // beside one another; the first GPU reads its slabs of the others' sums, and is given theirs.
-  const double others = division.ranks - 1;
-  const double copies = others == 0 ? 0 : 1 + (others - 1) / others + 2 * others / division.ranks;
-  const double undivided_s =
-      options.subsets * (copies * cost.copy_s + cost.add_s * (division.parts - 1) / division.ranks);
+  const double undivided_s = options.subsets * cost.of_subset(division.ranks, division.parts);
   ordered_json row{{"projector", projector},
                    {"ranks", division.ranks},
                    {"parts", division.parts},
@@ -230,7 +222,25 @@ void measure(const ScalingOptions& options, const std::string& projector, const 
   }
 }
 
+/// Of a cluster, from the results of one host.
+void predict(const ScalingOptions& options, const ordered_json& measured) {
+  const Cluster cluster = from_input([&] { return read_cluster(options.predict); });
+  const ordered_json rows = from_input([&] { return predicted(measured, cluster); });
+  if (!options.json) print_predicted(rows);
+  ordered_json report{{"bench", "scaling"}, {"predicted_from", measured.at("machine")}, {"predicted", rows}};
+  write_report(report, options.json, options.output);
+}
+
+ordered_json read_results(const std::string& file) {
+  std::ifstream in(file);
+  if (!in) throw InputError(fmt::format("{}: cannot be read", file));
+  const ordered_json results = ordered_json::parse(in, nullptr, false);
+  if (!results.is_object()) throw InputError(fmt::format("{}: this is no JSON of tofstream-bench scaling", file));
+  return results;
+}
+
 void bench_scaling(const ScalingOptions& options) {
+  if (!options.predict.empty()) return predict(options, read_results(options.results));
   ordered_json report{{"bench", "scaling"}, {"machine", machine()}, {"backend", options.backend}};
   if (const std::string reason = why_no_cuda(); options.where() == Backend::cuda && !reason.empty()) {
     if (!options.json) fmt::print("skipped: {}\n", reason);
@@ -291,9 +301,14 @@ std::function<void()> declare_scaling(Command& line) {
   line.add_flag("--deterministic", options->deterministic, "Sums that do not depend on the number of GPUs");
   line.add_option("--backend", options->backend, "cuda, or cpu for a look at the same (default: cuda)")
       .one_of({"cpu", "cuda"});
+  line.add_option("--predict", options->predict,
+                  "Measure nothing: a YAML file of a cluster, for which --results are predicted (docs ranks)");
+  line.add_option("--results", options->results, "What this command wrote on one host (default: scaling.json)");
   line.add_option("-o,--out", options->output, "Write the results as JSON");
   line.add_flag("--json", options->json, "Print JSON");
-  line.footer("Example: tofstream-bench scaling --projector joseph -o scaling.json");
+  line.footer(
+      "Example: tofstream-bench scaling --projector joseph -o scaling.json\n"
+      "         tofstream-bench scaling --predict cluster.yaml --results scaling.json");
   return [options] { bench_scaling(*options); };
 }
 

@@ -1,0 +1,80 @@
+// `tofstream-bench scaling --predict`, as a user runs it: what a cluster should take, from results of one host.
+#include <fstream>
+
+#include <doctest/doctest.h>
+
+#include "tests/command/command.hpp"
+
+using namespace tofstream;
+
+namespace {
+
+/// Two seconds an iteration of ten subsets on one GPU, of an image of 4 MB that takes 1 ms to copy and 0.5 ms to add.
+const char* const results_of_one =
+    R"({"bench": "scaling", "machine": {"gpu": "some"}, "size": [100, 100, 100], "subsets": 10, "copy_of_image_ms": 1,
+        "adding_an_image_ms": 0.5, "results": [{"projector": "joseph", "ranks": 1, "later_s": 2},
+        {"projector": "joseph", "ranks": 2, "later_s": 1.1}]})";
+
+struct ClusterFolder {
+  TemporaryFolder folder;
+  std::string cluster = (folder / "cluster.yaml").string(), results = (folder / "scaling.json").string();
+  ClusterFolder() { std::ofstream(results) << results_of_one; }
+  CommandResult predict(const std::string& yaml, const std::string& more = "") const {
+    std::ofstream(cluster) << yaml;
+    return run_bench("scaling --predict " + cluster + " --results " + results + " " + more);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("bench scaling predicts a cluster from one host's results, and says that it is a prediction") {
+  const ClusterFolder in;
+  const std::string yaml = "gpus_a_host: 4\nnetwork_gb_per_s: 4\nnetwork_latency_us: 500\ngpus: [1, 2, 4, 8]\n";
+  const auto made = in.predict(yaml, "--json");
+  REQUIRE_MESSAGE(made.code == 0, made.err);
+  const auto rows = made.json()["predicted"];
+  REQUIRE(rows.size() == 4);
+  CHECK(rows[0]["predicted_s"].get<double>() == doctest::Approx(2));
+  // The estimate there and the half of it that is summed, back; half of the image is added by each.
+  CHECK(rows[1]["predicted_s"].get<double>() == doctest::Approx(1 + 10 * (2e-3 + 0.25e-3)));
+  CHECK(rows[1]["ranks_are"] == "GPUs of one process");
+  CHECK(rows[2]["hosts"] == 1);
+  // Seven images each way, at 1.5 ms, and seven additions.
+  CHECK(rows[3]["predicted_s"].get<double>() == doctest::Approx(0.25 + 10 * (14 * 1.5e-3 + 7 * 0.5e-3)));
+  CHECK(rows[3]["ranks_are"] == "processes");
+  CHECK(rows[3]["hosts"] == 2);
+  CHECK(rows[3]["predicted_of_ideal"].get<double>() == doctest::Approx(0.25 / 0.495));
+  CHECK(in.predict(yaml).out.starts_with("Predicted, not measured"));
+  // A stated copy counts before a measured one.
+  const auto slower = in.predict("gpus_a_host: 2\nnetwork_gb_per_s: 4\ncopy_gb_per_s: 2\ngpus: [2]\n", "--json");
+  CHECK(slower.json()["predicted"][0]["predicted_s"].get<double>() == doctest::Approx(1 + 10 * (4e-3 + 0.25e-3)));
+}
+
+TEST_CASE("bench scaling refuses clusters and results that say too little, in one line") {
+  const ClusterFolder in;
+  const auto refusal = [&](const std::string& yaml) {
+    const auto made = in.predict(yaml);
+    CHECK(made.code == 2);
+    CHECK(std::ranges::count(made.err, '\n') == 1);
+    return made.err;
+  };
+  const auto has = [](const std::string& text, const char* words) {
+    CAPTURE(text);
+    return text.find(words) != std::string::npos;
+  };
+  const std::string yaml = "gpus_a_host: 4\nnetwork_gb_per_s: 4\ngpus: [2]\n";
+  CHECK(has(refusal("gpus_a_host: 4\ngpus: [2]\n"), "network_gb_per_s"));
+  CHECK(has(refusal("gpus_a_host: 4\nnetwork_gb_per_s: 4\ngpus: [0]\n"), "from 1 to a million"));
+  CHECK(has(refusal(yaml + "colour: red\n"), "colour"));
+  std::ofstream(in.results) << "not json";
+  CHECK(has(refusal(yaml), "no JSON of tofstream-bench scaling"));
+  std::ofstream(in.results) << R"({"machine": {}, "results": []})";
+  CHECK(has(refusal(yaml), "no results of tofstream-bench scaling with CUDA"));
+  std::string alone = results_of_one;
+  alone.replace(alone.find("copy_of_image_ms\": 1"), 20, "copy_of_image_ms\": 0");
+  std::ofstream(in.results) << alone;
+  CHECK(has(refusal(yaml), "give copy_gb_per_s"));
+  std::filesystem::remove(in.results);
+  CHECK(has(refusal(yaml), "cannot be read"));
+}
+// SPDX-License-Identifier: Apache-2.0
