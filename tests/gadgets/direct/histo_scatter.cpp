@@ -82,7 +82,7 @@ std::string narrow_water(const std::filesystem::path& folder) {
 DirectPipeline scattered_water(const TemporaryFolder& folder) {
   DirectPipeline with{.ring = small_ring(folder.path()), .phantom = narrow_water(folder.path())};
   with.mu_map = mu_map_of(with.phantom, folder.path());
-  with.events = 400'000;
+  with.events = 200'000;
   with.source = ", scatter: true";
   return with;
 }
@@ -91,7 +91,7 @@ std::string with_direct_scatter(const DirectPipeline& pipeline, const std::strin
   std::string text = pipeline.direct();
   const std::string inputs = "{views: subsets, image: estimate}";
   text.replace(text.find(inputs), inputs.size(), "{views: subsets, image: estimate, additive: scatter}");
-  return text + fmt::format("  scatter: {{use: direct_scatter, from: {}, point_mm: 20{}}}\n", inputs, more);
+  return text + fmt::format("  scatter: {{use: direct_scatter, from: {}, point_mm: 30{}}}\n", inputs, more);
 }
 
 }  // namespace
@@ -183,7 +183,7 @@ TEST_CASE("DIRECT: the tails of scatter see counts of 16 bits as they see floats
   const auto factor_of = [&](const std::string& counts) {
     with.deposit = ", deposit: nearest, most_lines: 50000" + counts;
     std::string pipeline = with_direct_scatter(with, ", at_iterations: [2], most_lines: 50000");
-    const std::string point = "point_mm: 20";
+    const std::string point = "point_mm: 30";
     pipeline.replace(pipeline.find(point), point.size(), "point_mm: 50");
     const RunReport report = run_pipeline(pipeline, folder.path());
     REQUIRE_MESSAGE(report.exit_code == 0, (report.errors.empty() ? "the books" : report.errors.front().text()));
@@ -226,7 +226,7 @@ TEST_CASE("scatter that cannot be laid down is refused in one line") {
   const TemporaryFolder folder;
   DirectPipeline both = scattered_water(folder);
   both.events = 5000;
-  both.deposit = fmt::format(", scatter: {{file: {}}}", with.file);
+  both.deposit = fmt::format(", most_lines: 50000, scatter: {{file: {}}}", with.file);
   const auto refusal_of = [&](const std::string& pipeline) {
     std::string text;
     try {
@@ -239,7 +239,7 @@ TEST_CASE("scatter that cannot be laid down is refused in one line") {
     return text;
   };
   CHECK(refusal_of(with_direct_scatter(both)).find("hold scatter already") != std::string::npos);
-  both.deposit = "";
+  both.deposit = ", most_lines: 50000";
   CHECK(refusal_of(with_direct_scatter(both, ", at_iterations: [1]")).find("from 2 on") != std::string::npos);
   CHECK(refusal_of(with_direct_scatter(both, ", file: scatter.txt")).find("must end in .nii") != std::string::npos);
 }
