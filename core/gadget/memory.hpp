@@ -15,6 +15,7 @@ struct MemoryNeed {
   std::size_t message_bytes = 0;  // of one message that it gives; 0: unknown before the run
   std::size_t stream_bytes = 0;   // of all messages that it gives; 0: unknown before the run
   bool gives_on_device = false;   // its messages lie on the GPU
+  bool lies_with_inputs = false;  // host_bytes and its messages: on the GPU if its inputs lie there
   bool is_limit = false;          // an upper limit, since the data decide; also for whoever reads its messages
   // Held where there is room: on the GPU if it is to be there, else on the host.
   std::size_t room_bytes = 0;   // besides the above

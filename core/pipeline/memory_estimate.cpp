@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <utility>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -35,6 +36,10 @@ class Estimator {
     memory.use = gadget.info->name;
     memory.says = gadget.info->memory != nullptr;
     if (memory.says) memory.need = gadget.info->memory(gadget.params.get(), input_bytes(i));
+    if (memory.need.lies_with_inputs && takes_from_device(i)) {
+      memory.need.device_bytes = memory_sum(memory.need.device_bytes, std::exchange(memory.need.host_bytes, 0));
+      memory.need.gives_on_device = true;
+    }
     memory.is_limit = memory.need.is_limit || reads_limit(i);
     const std::size_t call =
         memory_sum(memory.need.call_bytes, takes_from_device(i) ? memory.need.copy_bytes : std::size_t{0});

@@ -36,8 +36,9 @@ struct BlobToVoxelsGadget {
     std::size_t bytes = sizeof(float);
     for (const int n : p.size) bytes *= static_cast<std::size_t>(n);
     return {.message_bytes = p.size.empty() ? inputs[0] : bytes,
+            .lies_with_inputs = true,
             .lower = "size",
-            .note = "lies where its input does; without `size` as many voxels as hold all blobs"};
+            .note = "without `size` as many voxels as hold all blobs"};
   }
 
   explicit BlobToVoxelsGadget(const Params& p) : p_(p) {

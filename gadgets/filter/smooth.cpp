@@ -29,8 +29,9 @@ struct Smooth {
   // One more image is the GPU's scratch; the CPU smooths in place.
   static MemoryNeed memory(std::span<const std::size_t> inputs) {
     return {.message_bytes = inputs[0],
+            .lies_with_inputs = true,
             .lower = "image.size",
-            .note = "lies where its input does; on a GPU one image more"};
+            .note = "on a GPU one image more"};
   }
 
   explicit Smooth(const Params& p) : p_(p) {}

@@ -61,8 +61,9 @@ struct GateWarp {
     const std::size_t a_gate = inputs[1] / sizeof(float) * (2 * (8 * 8 + 8) + 2 * sizeof(float));
     return {.host_bytes = memory_product(p.fields.size(), a_gate),
             .message_bytes = inputs[1],
+            .lies_with_inputs = true,
             .lower = "image.size",
-            .note = "lies where its input does, with a matrix, its transpose and two sensitivities for each gate"};
+            .note = "a matrix, its transpose and two sensitivities for each gate"};
   }
 
   explicit GateWarp(const Params& p) : p_(p) {

@@ -23,7 +23,7 @@ class GaussianPsfType {
   static constexpr const char* name = "gaussian_psf";
   static constexpr bool is_basis = false;
   static MemoryNeed memory(const Params&, std::span<const std::size_t> inputs) {
-    return operator_memory(inputs, "lies where its input does; on a GPU one image more");
+    return operator_memory(inputs, "on a GPU one image more");
   }
 
   explicit GaussianPsfType(const Params& p) : p_(p) {}

@@ -22,7 +22,11 @@ namespace tofstream {
 
 /// Images held beside those that are given: the adjoint's back projection and sensitivity.
 inline MemoryNeed operator_memory(std::span<const std::size_t> inputs, const char* note) {
-  return {.host_bytes = 2 * inputs[0], .message_bytes = inputs[0], .lower = "image.size", .note = note};
+  return {.host_bytes = 2 * inputs[0],
+          .message_bytes = inputs[0],
+          .lies_with_inputs = true,
+          .lower = "image.size",
+          .note = note};
 }
 
 /// `Type` has

@@ -49,7 +49,7 @@ class KernelBasisType {
   static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
     // A column and a weight of each entry, of K and of its transpose.
     const std::size_t entries = memory_product(static_cast<std::size_t>(p.neighbours), inputs[0] / sizeof(float));
-    MemoryNeed need = operator_memory(inputs, "lies where its input does, with the matrix and its transpose");
+    MemoryNeed need = operator_memory(inputs, "with the matrix and its transpose");
     need.host_bytes = memory_sum(need.host_bytes, memory_product(entries, 16));
     return need;
   }

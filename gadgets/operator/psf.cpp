@@ -27,10 +27,7 @@ class PsfType {
   static constexpr const char* name = "psf";
   static constexpr bool is_basis = false;
   static MemoryNeed memory(const Params&, std::span<const std::size_t> inputs) {
-    return operator_memory(
-        inputs,
-        "lies where its input does; and weights, of each z in the table one slice for each voxel that "
-        "a width reaches");
+    return operator_memory(inputs, "and weights, of each z in the table one slice for each voxel that a width reaches");
   }
 
   explicit PsfType(const Params& p) : file_(p.table), table_(read(p.table)) {}

@@ -42,7 +42,7 @@ class WarpType {
   static constexpr const char* name = "warp";
   static constexpr bool is_basis = false;
   static MemoryNeed memory(const Params&, std::span<const std::size_t> inputs) {
-    MemoryNeed need = operator_memory(inputs, "lies where its input does, with the matrix and its transpose");
+    MemoryNeed need = operator_memory(inputs, "with the matrix and its transpose");
     // Eight columns and weights of each voxel and where they begin, of W and of its transpose.
     need.host_bytes = memory_sum(need.host_bytes, memory_product(inputs[0] / sizeof(float), 2 * (8 * 8 + 8)));
     return need;

@@ -62,6 +62,15 @@ struct Fetcher {
 };
 TOFSTREAM_GADGET(Fetcher, "fetcher", "Copies images to the host");
 
+// Works where its input lies.
+struct Follower {
+  static MemoryNeed memory(std::span<const std::size_t> inputs) {
+    return {.host_bytes = 2 * inputs[0], .message_bytes = inputs[0], .lies_with_inputs = true};
+  }
+  void process(const Picture& image, Emit<Picture>& emit) { emit(image); }
+};
+TOFSTREAM_GADGET(Follower, "follower", "Works where its input lies");
+
 // Gives so much in all, and keeps what it takes where there is room.
 struct SizedStream {
   static MemoryNeed memory() { return {.message_bytes = mib, .stream_bytes = 100 * mib}; }
@@ -126,6 +135,20 @@ TEST_CASE("a copy on the host is counted for who takes from a device alone") {
       "  u: {use: sized_update, from: p}\n  first: {use: fetcher, from: u}\n  second: {use: fetcher, from: first}\n");
   CHECK(estimate.gadgets[3].host_bytes == 11 * mib);
   CHECK(estimate.gadgets[4].host_bytes == mib);
+}
+
+TEST_CASE("what lies where its inputs do is device memory behind a device, and so for whoever follows") {
+  const MemoryEstimate estimate = estimate_of(
+      "gadgets:\n  f: {use: sized_reader}\n  p: {use: sized_project, from: {events: f, image: u}}\n"
+      "  u: {use: sized_update, from: p}\n  near: {use: follower, from: u}\n  next: {use: follower, from: near}\n"
+      "  copy: {use: fetcher, from: u}\n  apart: {use: follower, from: copy}\n");
+  for (const std::size_t follower : {std::size_t{3}, std::size_t{4}}) {
+    CHECK(estimate.gadgets[follower].host_bytes == 0);
+    CHECK(estimate.gadgets[follower].need.device_bytes == 20 * mib);
+    CHECK(estimate.gadgets[follower].need.gives_on_device);
+  }
+  CHECK(estimate.gadgets[6].host_bytes == 20 * mib);
+  CHECK(estimate.gadgets[6].need.device_bytes == 0);
 }
 
 TEST_CASE("what is kept where there is room needs none, and where it will lie is said before") {

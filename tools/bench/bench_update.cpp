@@ -52,7 +52,7 @@ void measure_plain(Given& given, ImageRows& rows) {
                   bsrem_update(given.estimate, {given.inverse, given.inverse, given.back}, {});
                 },
             .images = 4});
-  rows.add({.name = "svrg, with the anchor's sum",
+  rows.add({.name = "svrg, with the sum at its anchor",
             .run =
                 [&] {
                   Image all = given.sum.to(rows.memory());
