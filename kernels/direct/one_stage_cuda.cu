@@ -5,96 +5,22 @@
 // shared memory. Each shift and number of taps has its own code, which all warps run at a time, since the cache of
 // instructions holds little more.
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <cstring>
-#include <limits>
-#include <stdexcept>
-#include <vector>
-
-#include <tbb/parallel_for.h>
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/direct/direct_backends.hpp"
 #include "kernels/direct/direct_projector.hpp"
-#include "kernels/direct/kernel_tables.hpp"
-#include "kernels/direct/one_stage_bundles.hpp"
+#include "kernels/direct/one_stage_cuda.cuh"
 
 namespace tofstream {
 
 namespace {
 
+using namespace one_stage;
+
 constexpr int column_threads = 32, splits = 8;  // of a block: a warp's columns, of which each warp adds up some bundles
 constexpr int one_threads = column_threads * splits;
-constexpr int columns_a_thread = bundle_columns, rows = 16;
-constexpr int quads_a_thread = rows / rows_of_quad;
 constexpr int tile_columns = 16;  // along x; four along y
-
-/// How rows lie in memory: a thread's whole fours of rows are far apart, and each lies beside its neighbours', so that
-/// threads that read their own next ones read neighbouring memory.
-struct RowOrder {
-  int shares = 1;  // threads of a column
-  int zeros = 0;   // fours behind each part
-  TOFSTREAM_HOST_DEVICE int part() const { return shares + zeros; }
-  TOFSTREAM_HOST_DEVICE int stride() const { return rows_of_quad * (quads_a_thread * part() + 1); }
-  /// In floats.
-  TOFSTREAM_HOST_DEVICE int of_quad(int quad) const {
-    const int phase = ((quad % quads_a_thread) + quads_a_thread) % quads_a_thread;
-    return rows_of_quad * (phase * part() + (quad - phase) / quads_a_thread);
-  }
-  /// The row at a place of a column, or -1.
-  TOFSTREAM_HOST_DEVICE int row_at(int place) const {
-    const int four = place / rows_of_quad, phase = four / part(), share = four % part();
-    if (phase >= quads_a_thread || share >= shares) return -1;
-    return rows_of_quad * (share * quads_a_thread + phase) + place % rows_of_quad;
-  }
-};
-
-/// The device reads it as two int4.
-struct alignas(32) DeviceBundle {
-  std::int32_t offsets[quads_a_thread] = {};  // of whole fours, by their number modulo a thread's
-  std::int32_t dx = 0, dy = 0;
-  std::int32_t mask = 0, weight = 0;
-};
-
-/// Bundles of one shift and number of taps, as they stand in a chunk.
-struct alignas(16) DeviceSegment {
-  std::int32_t code = 0;  // shift + 4 (taps - 1)
-  std::int32_t first = 0, count = 0;
-  std::int32_t values = 0;  // the first bundle's
-};
-
-/// What a block has of its tables at a time: segments, their bundles and values, in words of 16 bytes.
-constexpr int most_chunk_words = 2560;
-struct Chunk {
-  std::int32_t first = 0, words = 0;  // of the view's words
-  std::int32_t segments = 0;
-};
-
-/// A view's tables. Forward values are those of a kernel seen from its points: at the mirrored ones.
-struct DeviceTables {
-  const int4* words[2] = {};  // back, forward
-  const Chunk* chunks = nullptr;
-  const float* weights[2] = {};  // of many profiles: [profile][run]
-  const std::int16_t* map = nullptr;
-  int chunk_count = 0, weight_count = 0;
-  bool is_along_y = false;
-};
-
-/// Images whose voxels lie column by column, with a column of zeros at the end of each.
-struct OneColumns {
-  float* values = nullptr;
-  RowOrder order;
-  int margin = 0;
-  std::int64_t slot_size = 0;
-};
-
-struct OneViews {
-  const DeviceTables* tables = nullptr;  // of places
-  const std::int32_t* index = nullptr;
-  int count = 0;
-};
-
 constexpr int turn_tile = 32, turn_rows = 8;
 
 /// Images to columns, zeros elsewhere; null stands for ones.
@@ -322,8 +248,9 @@ unsigned one_parts(std::int64_t size, std::int64_t part) {
 class OneStageCuda final : public DirectProjector {
  public:
   OneStageCuda(const Grid& grid, const ViewSet& set, const DirectSettings& settings)
-      : DirectProjector(grid, set, settings, Backend::cuda) {
-    make_tables();
+      : DirectProjector(grid, set, settings, Backend::cuda),
+        tables_(grid, frames(), settings.kernel, profiles()),
+        columns_(tables_.columns()) {
     group_ = static_cast<int>(std::clamp<std::int64_t>(
         static_cast<std::int64_t>(most_bytes_of_direct_stages / sizeof(float)) / columns_.slot_size, 1,
         std::int64_t{1} << 12));
@@ -338,7 +265,7 @@ class OneStageCuda final : public DirectProjector {
     constexpr int most = 1 << 15;  // a grid of blocks has no more than 65535 along y
     for (int first = 0; first < views.views; first += most) {
       const int count = std::min(most, views.views - first);
-      queue_sums(true, {tables_.data(), views.index + first, count}, expectation + first * points(), stream);
+      queue_sums(true, tables_.views(views.index + first, count), expectation + first * points(), stream);
     }
   }
 
@@ -350,7 +277,7 @@ class OneStageCuda final : public DirectProjector {
     for (int first = 0; first < views.views; first += group) {
       const int count = std::min(group, views.views - first);
       queue_columns(values ? values + first * points() : nullptr, count, stream);
-      queue_sums(false, {tables_.data(), views.index + first, count}, parts_.data(), stream);
+      queue_sums(false, tables_.views(views.index + first, count), parts_.data(), stream);
       add_parts<<<one_parts(points(), one_threads), one_threads, 0, stream>>>(parts_.data(), points(), count, image);
       check_launch("project histo-images back");
     }
@@ -376,174 +303,6 @@ class OneStageCuda final : public DirectProjector {
     queue_sums<OneKernel::own>(false, views, to, stream);
   }
 
-  /// Tables of a view on the host.
-  struct HostTables {
-    ViewBundles view;
-    std::vector<float> values[2], weights[2];  // values: fours of a column, as segments have them
-    std::vector<std::int16_t> map;
-  };
-
-  HostTables tables_of(const ViewFrame& look) const {
-    const KernelTables tables(grid(), look, settings().kernel, profiles());
-    HostTables made;
-    made.view = bundle_runs(tables, look);
-    const auto last = static_cast<int>(tables.points()) - 1;
-    for (int side = 0; side < 2; ++side) {
-      const auto mirrored = [&](int point) { return static_cast<std::size_t>(side == 0 ? point : last - point); };
-      for (const ColumnBundle& bundle : made.view.bundles)
-        for (int c = 0; c < bundle_columns; ++c)
-          for (int t = 0; t < 4 * fours_of_taps(bundle.taps); ++t) {
-            const int point = bundle.points[c][t];
-            float value = 0;
-            if (point >= 0)
-              value = has_one_profile() ? tables.values_of(0)[mirrored(point)]
-                                        : static_cast<float>(tables.along()[mirrored(point)]);
-            made.values[side].push_back(value);
-          }
-      if (has_one_profile()) continue;
-      const std::size_t last_run = tables.runs().size() - 1;
-      for (int a = 0; a < profiles().count(); ++a)
-        for (const int run : made.view.weights) {
-          const auto r = static_cast<std::size_t>(std::max(run, 0));
-          made.weights[side].push_back(run < 0 ? 0
-                                               : static_cast<float>(tables.radial(a, side == 0 ? r : last_run - r)));
-        }
-    }
-    for (int y = 0; y < grid().size[1]; ++y)
-      for (int x = 0; x < grid().size[0]; ++x) made.map.push_back(static_cast<std::int16_t>(tables.profile(x, y)));
-    return made;
-  }
-
-  /// A view's words of one side, and where its chunks stand in them.
-  std::vector<int4> words_of(const HostTables& of, int side, std::vector<Chunk>& chunks) const {
-    std::vector<int4> words;
-    constexpr std::size_t word = sizeof(int4);
-    const auto add = [&](const auto& what) {
-      static_assert(sizeof what % word == 0);
-      const std::size_t at = words.size();
-      words.resize(at + sizeof what / word);
-      std::memcpy(words.data() + at, &what, sizeof what);
-    };
-    const std::vector<std::vector<BundleSegment>> all = chunks_of(of.view.segments);
-    for (const std::vector<BundleSegment>& segments : all) {
-      Chunk chunk{static_cast<int>(words.size()), 0, static_cast<int>(segments.size())};
-      int bundles = 0, at = chunk.segments;
-      for (const BundleSegment& segment : segments) bundles += segment.end - segment.first;
-      int values = at + bundle_words * bundles;
-      for (const BundleSegment& segment : segments) {
-        const int count = segment.end - segment.first;
-        add(DeviceSegment{segment.shift + rows_of_quad * (segment.taps - 1), at, count, values});
-        at += bundle_words * count;
-        values += count * value_words(segment);
-      }
-      for (const BundleSegment& segment : segments)
-        for (int b = segment.first; b < segment.end; ++b)
-          add(device_bundle(of.view.bundles[static_cast<std::size_t>(b)]));
-      for (const BundleSegment& segment : segments)
-        for (int w = 0; w < (segment.end - segment.first) * value_words(segment); ++w) {
-          float four[4];
-          std::copy_n(of.values[side].data() + 4 * (segment.values + w), 4, four);
-          add(four);
-        }
-      chunk.words = static_cast<int>(words.size()) - chunk.first;
-      chunks.push_back(chunk);
-    }
-    return words;
-  }
-  static constexpr int bundle_words = sizeof(DeviceBundle) / sizeof(int4);
-  static int value_words(const BundleSegment& segment) { return bundle_columns * fours_of_taps(segment.taps); }
-
-  /// Segments, of which some are cut in two, chunk by chunk.
-  static std::vector<std::vector<BundleSegment>> chunks_of(const std::vector<BundleSegment>& segments) {
-    std::vector<std::vector<BundleSegment>> chunks(1);
-    int room = most_chunk_words;
-    for (BundleSegment left : segments)
-      while (left.first < left.end) {
-        const int fit = (room - 1) / (bundle_words + value_words(left));
-        if (fit < 1) {
-          chunks.emplace_back();
-          room = most_chunk_words;
-          continue;
-        }
-        BundleSegment taken = left;
-        taken.end = std::min(left.end, left.first + fit);
-        const int count = taken.end - taken.first;
-        room -= 1 + count * (bundle_words + value_words(left));
-        left.first = taken.end;
-        left.values += count * value_words(left);
-        chunks.back().push_back(taken);
-      }
-    return chunks;
-  }
-
-  void make_tables() {
-    const std::size_t places = frames().size();
-    std::vector<HostTables> all(places);
-    tbb::parallel_for(std::size_t{0}, places, [&](std::size_t p) { all[p] = tables_of(frames()[p]); });
-    set_columns(all);
-    std::vector<int4> words;
-    std::vector<Chunk> chunks;
-    std::vector<float> weights;
-    std::vector<std::int16_t> maps;
-    struct Begin {
-      std::size_t words[2], weights[2], chunks;
-    };
-    std::vector<Begin> begins;
-    for (const HostTables& here : all) {
-      Begin& begin = begins.emplace_back();
-      begin.chunks = chunks.size();
-      for (int side = 0; side < 2; ++side) {
-        begin.words[side] = words.size();
-        begin.weights[side] = weights.size();
-        std::vector<Chunk> same;  // of both sides
-        const std::vector<int4> of_side = words_of(here, side, side == 0 ? chunks : same);
-        words.insert(words.end(), of_side.begin(), of_side.end());
-        weights.insert(weights.end(), here.weights[side].begin(), here.weights[side].end());
-      }
-      if (!has_one_profile()) maps.insert(maps.end(), here.map.begin(), here.map.end());
-    }
-    words_ = Buffer<int4>::from(words).to(Memory::device);
-    chunks_ = Buffer<Chunk>::from(chunks).to(Memory::device);
-    weights_ = Buffer<float>::from(weights).to(Memory::device);
-    maps_ = Buffer<std::int16_t>::from(maps).to(Memory::device);
-    std::vector<DeviceTables> tables(places);
-    for (std::size_t p = 0; p < places; ++p) {
-      DeviceTables& to = tables[p];
-      to.chunks = chunks_.data() + begins[p].chunks;
-      to.chunk_count = static_cast<int>((p + 1 < places ? begins[p + 1].chunks : chunks.size()) - begins[p].chunks);
-      to.weight_count = static_cast<int>(all[p].view.weights.size());
-      to.is_along_y = all[p].view.is_along_y;
-      for (int side = 0; side < 2; ++side) {
-        to.words[side] = words_.data() + begins[p].words[side];
-        to.weights[side] = weights_.data() + begins[p].weights[side];
-      }
-      if (!has_one_profile()) to.map = maps_.data() + static_cast<std::int64_t>(p) * grid().stride(2);
-    }
-    tables_ = Buffer<DeviceTables>::from(tables).to(Memory::device);
-    synchronize(nullptr);  // the host's copies may go
-  }
-
-  DeviceBundle device_bundle(const ColumnBundle& bundle) const {
-    DeviceBundle made{.dx = bundle.dx, .dy = bundle.dy, .mask = bundle.mask, .weight = bundle.weight};
-    for (int k = 0; k < quads_a_thread; ++k) made.offsets[k] = columns_.order.of_quad(bundle.quad + k);
-    return made;
-  }
-
-  /// How columns lie in memory, by how far bundles reach along z.
-  void set_columns(const std::vector<HostTables>& all) {
-    int reach = 0;
-    for (const HostTables& here : all) reach = std::max(reach, here.view.reach);
-    const auto parts = [](int of, int size) { return (of + size - 1) / size; };
-    RowOrder& order = columns_.order;
-    order.shares = parts(grid().size[2], rows);
-    order.zeros = parts(reach + rows_of_quad, rows);
-    columns_.margin = rows_of_quad * order.zeros;
-    columns_.slot_size = columns_.margin + (grid().stride(2) + 1) * order.stride();
-    if (columns_.slot_size > std::numeric_limits<std::int32_t>::max())
-      throw std::invalid_argument(
-          "an image this large needs larger voxels for one_stage on a GPU, or operator two_stage");
-  }
-
   void queue_columns(const float* images, int slots, Stream stream) {
     const auto columns = static_cast<int>(grid().stride(2));
     OneColumns to = columns_;
@@ -555,13 +314,10 @@ class OneStageCuda final : public DirectProjector {
     check_launch("put images into columns");
   }
 
-  int group_ = 1;
+  Tables tables_;
   OneColumns columns_;
-  Buffer<int4> words_;
-  Buffer<Chunk> chunks_;
-  Buffer<float> weights_, turned_, parts_;
-  Buffer<std::int16_t> maps_;
-  Buffer<DeviceTables> tables_;
+  int group_ = 1;
+  Buffer<float> turned_, parts_;
 };
 
 }  // namespace
