@@ -18,7 +18,23 @@
 namespace tofstream::castor {
 namespace {
 
-constexpr std::uint64_t records_at_a_time = 1 << 16;  // of a histogram
+constexpr std::uint64_t records_at_a_time = 1 << 20;  // of a histogram
+constexpr std::int64_t grain = 4096;                  // records of a task
+
+/// make(first, end) of stretches of [0, count), on all cores; what each made, in their order.
+template <class Make>
+auto in_stretches(std::uint64_t count, const Make& make) {
+  constexpr std::uint64_t stretch = grain;
+  std::vector<decltype(make(count, count))> made((count + stretch - 1) / stretch);
+  tbb::parallel_for(std::size_t{0}, made.size(),
+                    [&](std::size_t k) { made[k] = make(k * stretch, std::min(count, (k + 1) * stretch)); });
+  return made;
+}
+
+template <class T>
+void append(std::vector<T>& to, const std::vector<T>& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
 
 }  // namespace
 
@@ -99,7 +115,9 @@ EventBatch EventReader::batch_of(const std::vector<ModelEvent>& events, double b
   const auto fill = [&]<class T>(bool is_there, Buffer<T>& array, auto of) {
     if (!is_there) return;
     array = Buffer<T>(Memory::host, batch.count);
-    for (std::size_t i = 0; i < events.size(); ++i) array[static_cast<std::int64_t>(i)] = of(events[i]);
+    tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, batch.count, grain), [&](const auto& range) {
+      for (std::int64_t i = range.begin(); i < range.end(); ++i) array[i] = of(events[static_cast<std::size_t>(i)]);
+    });
   };
   fill(!model_.has_lines(), batch.detector1, [](const ModelEvent& event) { return event.detector1; });
   fill(!model_.has_lines(), batch.detector2, [](const ModelEvent& event) { return event.detector2; });
@@ -119,10 +137,16 @@ std::optional<EventBatch> EventReader::next_list() {
   read_records(count);
   std::vector<ModelEvent> events;
   events.reserve(count);
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const RecordView record = file_.event(bytes_, i);
-    if (!EventModel::is_impossible(record)) events.push_back(model_.event(record));
-  }
+  for (const std::vector<ModelEvent>&some : in_stretches(count, [&](std::uint64_t first, std::uint64_t end) {
+         std::vector<ModelEvent> made;
+         made.reserve(end - first);
+         for (std::uint64_t i = first; i < end; ++i) {
+           const RecordView record = file_.event(bytes_, i);
+           if (!EventModel::is_impossible(record)) made.push_back(model_.event(record));
+         }
+         return made;
+       }))
+    append(events, some);
   const auto k = static_cast<std::size_t>(read_ / static_cast<std::uint64_t>(settings_.batch_events));
   read_ += count;
   received_ += count;
@@ -130,20 +154,33 @@ std::optional<EventBatch> EventReader::next_list() {
   return batch_of(events, begins_s_[k], begins_s_[k + 1]);
 }
 
+// Those of records that were read.
+EventReader::Bins EventReader::bins_of(std::uint64_t first, std::uint64_t end) const {
+  Bins made;
+  for (std::uint64_t i = first; i < end; ++i) {
+    const RecordView record = file_.event(bytes_, i);
+    const bool is_impossible = EventModel::is_impossible(record);
+    model_.for_each_bin(record, [&](const ModelEvent& bin) {
+      const auto counts = static_cast<std::uint64_t>(bin.counts);
+      made.received += counts;
+      if (counts == 0) ++made.empty;
+      if (is_impossible) made.impossible += counts;
+      if (counts > 0 && !is_impossible) made.counted.push_back(bin);
+    });
+  }
+  return made;
+}
+
 void EventReader::read_bins() {
   while (read_ < header_.events) {
     const std::uint64_t count = std::min(records_at_a_time, header_.events - read_);
     read_records(count);
-    for (std::uint64_t i = 0; i < count; ++i) {
-      const RecordView record = file_.event(bytes_, i);
-      const bool is_impossible = EventModel::is_impossible(record);
-      model_.for_each_bin(record, [&](const ModelEvent& bin) {
-        const auto counts = static_cast<std::uint64_t>(bin.counts);
-        received_ += counts;
-        if (counts == 0) ++empty_bins_;
-        if (is_impossible) impossible_ += counts;
-        if (counts > 0 && !is_impossible) bins_.push_back(bin);
-      });
+    for (const Bins& some :
+         in_stretches(count, [&](std::uint64_t first, std::uint64_t end) { return bins_of(first, end); })) {
+      append(bins_, some.counted);
+      received_ += some.received;
+      impossible_ += some.impossible;
+      empty_bins_ += some.empty;
     }
     read_ += count;
   }

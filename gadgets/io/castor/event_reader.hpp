@@ -45,6 +45,12 @@ class EventReader {
   std::optional<EventBatch> next_list();
   std::optional<EventBatch> next_bins();
   void read_records(std::uint64_t count);
+  /// Bins of a histogram.
+  struct Bins {
+    std::vector<ModelEvent> counted;
+    std::uint64_t received = 0, impossible = 0, empty = 0;
+  };
+  Bins bins_of(std::uint64_t first, std::uint64_t end) const;
   void read_bins();
   void find_times();
   std::uint32_t time_ms(std::uint64_t event);

@@ -22,8 +22,7 @@ BinReader::BinReader(const ProjectionHeader& header, const BinSettings& settings
       file_(header),
       additive_(open(settings.additive)),
       background_(open(settings.background)),
-      lines_(std::make_shared<const BinLines>(header, settings.factors, settings.most_segment,
-                                              settings.spread)),
+      lines_(std::make_shared<const BinLines>(header, settings.factors, settings.most_segment, settings.spread)),
       duration_s_(settings.duration_s > 0 ? settings.duration_s : header.duration_s) {
   auto scanner = std::make_shared<Scanner>(*lines_->scanner());
   scanner->lines = lines_;
@@ -47,12 +46,8 @@ void BinReader::require_counts(std::span<float> numbers, std::int64_t begin, int
   const auto is_count = [&](float number) {
     return number >= 0 && number <= most && std::abs(number - std::nearbyint(number)) <= rounding;
   };
-  std::atomic<bool> are_counts = true;
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, numbers.size(), 1 << 14), [&](const auto& range) {
-    const auto part = numbers.subspan(range.begin(), range.size());
-    if (!std::ranges::all_of(part, is_count)) are_counts = false;
-    if (rounding > 0) std::ranges::transform(part, part.begin(), [](float n) { return std::nearbyint(n); });
-  });
+  const bool are_counts = std::ranges::all_of(numbers, is_count);
+  if (rounding > 0) std::ranges::transform(numbers, numbers.begin(), [](float n) { return std::nearbyint(n); });
   if (are_counts) return;
   std::vector<float> unrounded(numbers.size());
   file_.read(tof_place, begin, unrounded);
@@ -73,19 +68,15 @@ void BinReader::sum_tof(std::vector<std::vector<float>>& positions) const {
   positions.resize(1);
 }
 
-void BinReader::take(CountedBin bin, float additive, float background) {
-  if (bin.counts == 0) {
-    ++empty_bins_;
-    return;
-  }
+void BinReader::take(CountedBin bin, float additive, float background, Piece& piece) const {
   const auto counts = static_cast<std::uint64_t>(bin.counts);
-  received_ += counts;
+  piece.received += counts;
   if (!lines_->is_used(lines_->bins().place(bin.bin).segment)) {
-    other_segments_ += counts;
+    piece.other_segments += counts;
     return;
   }
   if (!(bin.multiplicative > 0)) {
-    impossible_ += counts;
+    piece.impossible += counts;
     return;
   }
   const double share = duration_s_ > 0 ? settings_.reference_s / duration_s_ : 1;
@@ -97,40 +88,64 @@ void BinReader::take(CountedBin bin, float additive, float background) {
     throw std::runtime_error(fmt::format("{}: {} is expected beside the image in {}: such terms are not negative",
                                          printable((additive_ ? *additive_ : *background_).header().data.string()),
                                          term, in_words(lines_->bins().place(bin.bin))));
-  bins_.push_back(bin);
+  piece.bins.push_back(bin);
 }
 
-void BinReader::read_piece(std::int64_t begin, std::int64_t count) {
+BinReader::Piece BinReader::read_piece(std::int64_t begin, std::int64_t count) const {
   const auto positions = [&](const ProjectionFile* file) {
-    std::vector<std::vector<float>> read(static_cast<std::size_t>(header_.tof_positions),
-                                         std::vector<float>(static_cast<std::size_t>(count)));
-    for (std::size_t p = 0; p < read.size() && file; ++p) file->read(static_cast<int>(p), begin, read[p]);
+    std::vector<std::vector<float>> read;
+    for (int p = 0; p < header_.tof_positions && file; ++p)
+      file->read(p, begin, read.emplace_back(static_cast<std::size_t>(count)));
     return read;
   };
-  std::vector<std::vector<float>> counts(static_cast<std::size_t>(header_.tof_positions),
-                                         std::vector<float>(static_cast<std::size_t>(count)));
-  for (std::size_t p = 0; p < counts.size(); ++p) {
-    file_.read(static_cast<int>(p), begin, counts[p]);
-    require_counts(counts[p], begin, static_cast<int>(p));
-  }
-  auto additive = positions(additive_.get()), background = positions(background_.get());
+  auto counts = positions(&file_), additive = positions(additive_.get()), background = positions(background_.get());
+  for (std::size_t p = 0; p < counts.size(); ++p) require_counts(counts[p], begin, static_cast<int>(p));
   if (!(tof_.sigma_mm > 0))
-    for (auto* numbers : {&counts, &additive, &background}) sum_tof(*numbers);
+    for (auto* numbers : {&counts, &additive, &background})
+      if (!numbers->empty()) sum_tof(*numbers);
   std::vector<float> m(static_cast<std::size_t>(count));
   lines_->efficiencies(begin, m);
+  Piece piece;
   for (std::size_t p = 0; p < counts.size(); ++p)
-    for (std::size_t i = 0; i < m.size(); ++i)
+    for (std::size_t i = 0; i < m.size(); ++i) {
+      if (counts[p][i] == 0) {
+        ++piece.empty;
+        continue;
+      }
       take({.bin = begin + static_cast<std::int64_t>(i),
             .tof_place = static_cast<int>(p),
             .counts = counts[p][i],
             .multiplicative = m[i]},
-           additive[p][i], background[p][i]);
+           additive.empty() ? 0 : additive[p][i], background.empty() ? 0 : background[p][i], piece);
+    }
+  return piece;
 }
 
+// Pieces on all cores, put together in their order; the first of them that cannot be says why.
 void BinReader::read_bins() {
-  const std::int64_t piece = std::max<std::int64_t>(4096, (std::int64_t{1} << 22) / header_.tof_positions);
-  for (std::int64_t begin = 0; begin < header_.bins(); begin += piece)
-    read_piece(begin, std::min(piece, header_.bins() - begin));
+  const std::int64_t size = std::max<std::int64_t>(4096, (std::int64_t{1} << 22) / header_.tof_positions);
+  std::vector<Piece> pieces(static_cast<std::size_t>((header_.bins() + size - 1) / size));
+  std::atomic<bool> has_failed = false;
+  tbb::parallel_for(std::size_t{0}, pieces.size(), [&](std::size_t k) {
+    if (has_failed) return;
+    const std::int64_t begin = static_cast<std::int64_t>(k) * size;
+    try {
+      pieces[k] = read_piece(begin, std::min(size, header_.bins() - begin));
+    } catch (...) {
+      pieces[k].error = std::current_exception();
+      has_failed = true;
+    }
+  });
+  for (const Piece& piece : pieces)
+    if (piece.error) std::rethrow_exception(piece.error);
+  for (Piece& piece : pieces) {
+    received_ += piece.received;
+    impossible_ += piece.impossible;
+    other_segments_ += piece.other_segments;
+    empty_bins_ += piece.empty;
+    bins_.insert(bins_.end(), piece.bins.begin(), piece.bins.end());
+    piece.bins = {};
+  }
   is_read_ = true;
 }
 

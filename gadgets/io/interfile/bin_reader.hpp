@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -59,11 +60,18 @@ class BinReader {
   };
 
   std::unique_ptr<const ProjectionFile> open(const std::filesystem::path& file) const;
+  /// What a stretch of bins has.
+  struct Piece {
+    std::vector<CountedBin> bins;  // those with counts
+    std::uint64_t received = 0, impossible = 0, other_segments = 0, empty = 0;
+    std::exception_ptr error;
+  };
+
   void read_bins();
-  void read_piece(std::int64_t begin, std::int64_t count);
+  Piece read_piece(std::int64_t begin, std::int64_t count) const;
   void sum_tof(std::vector<std::vector<float>>& positions) const;
   void require_counts(std::span<float> numbers, std::int64_t begin, int tof_place) const;
-  void take(CountedBin bin, float additive, float background);
+  void take(CountedBin bin, float additive, float background, Piece& piece) const;
   EventBatch batch_of(const std::vector<CountedBin>& bins, double begin, double end) const;
 
   const ProjectionHeader header_;
