@@ -93,6 +93,10 @@ void sum_cuda(const TotalVariationArrays<float>& arrays, PriorPart part, float* 
   launch_sums(arrays, size_of(arrays.size), part, sums, stream);
 }
 
+void sum_cuda(const ParallelLevelSetsArrays<float>& arrays, PriorPart part, float* sums, Stream stream) {
+  launch_sums(arrays, size_of(arrays.size), part, sums, stream);
+}
+
 double value_cuda(const NeighbourArrays<float>& arrays, const Potential& potential, Stream stream) {
   return std::visit(
       [&](const auto& psi) {
@@ -103,6 +107,10 @@ double value_cuda(const NeighbourArrays<float>& arrays, const Potential& potenti
 }
 
 double value_cuda(const TotalVariationArrays<float>& arrays, Stream stream) {
+  return launch_value(arrays, size_of(arrays.size), stream);
+}
+
+double value_cuda(const ParallelLevelSetsArrays<float>& arrays, Stream stream) {
   return launch_value(arrays, size_of(arrays.size), stream);
 }
 

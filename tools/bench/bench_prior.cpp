@@ -40,13 +40,15 @@ struct NamedPrior {
   std::shared_ptr<const Prior> prior;
 };
 
-std::vector<NamedPrior> priors() {
+/// `anatomy`: on the grid of the images, in their memory.
+std::vector<NamedPrior> priors(const std::shared_ptr<const Image>& anatomy) {
   const PriorSettings settings{.beta = beta};
   return {{"quadratic", neighbour_prior(QuadraticPotential{}, settings)},
           {"huber", neighbour_prior(HuberPotential{0.1}, settings)},
           {"log_cosh", neighbour_prior(LogCoshPotential{10}, settings)},
           {"relative_difference", neighbour_prior(RelativeDifferencePotential{2, 1e-3}, settings)},
-          {"total_variation", total_variation_prior(0.01, settings)}};
+          {"total_variation", total_variation_prior(0.01, settings)},
+          {"parallel_level_sets", parallel_level_sets_prior(0.01, 0.1, anatomy, settings)}};
 }
 
 /// What an update of this image is given, in the backend's memory.
@@ -127,20 +129,25 @@ void measure(const PriorOptions& options, const Grid& grid, Backend backend, ord
   const bool has_other = backend == Backend::cuda && options.backends.size() > 1;
   UpdateCase c(grid, memory_of(backend));
   Image gradient, curvature;
-  for (const NamedPrior& named : priors()) {
+  const auto anatomy = std::make_shared<const Image>(test_image(grid).to(memory_of(backend))),
+             anatomy_here = std::make_shared<const Image>(test_image(grid));
+  synchronize(nullptr);
+  const std::vector<NamedPrior> all = priors(anatomy), all_here = priors(anatomy_here);
+  for (std::size_t p = 0; p < all.size(); ++p) {
+    const NamedPrior& named = all[p];
     const Work work{named.name, 2, 0, 0, [&] { gradient = named.prior->gradient(c.estimate); }};
     ordered_json row = measured(work, backend, grid, options.repeats);
     if (has_other) {
       constexpr double nrms_of_backends = 1e-6;
       const Image here = gradient.to(Memory::host);
       synchronize(nullptr);
-      const double nrms = compare(here, named.prior->gradient(test_image(grid))).nrms;
+      const double nrms = compare(here, all_here[p].prior->gradient(test_image(grid))).nrms;
       row["nrms_to_cpu"] = nrms;
       row["accurate"] = nrms <= nrms_of_backends;
     }
     keep(std::move(row));
   }
-  const auto relative_difference = priors()[3].prior;
+  const auto relative_difference = all[3].prior;
   for (const Work& work : updates(c, *relative_difference, gradient, curvature))
     keep(measured(work, backend, grid, options.repeats));
 }
@@ -156,8 +163,10 @@ void bench_prior(const PriorOptions& options) {
       measure(options, grid, backend == "cuda" ? Backend::cuda : Backend::cpu, rows);
   write_report({{"bench", "prior"},
                 {"machine", machine()},
-                {"workload", "gradients of priors of 26 neighbours and of total variation, and updates with that of the "
-                             "relative differences; GB/s of images read and written once"},
+                {"workload",
+                 "gradients of priors of 26 neighbours, of total variation and of parallel level sets, "
+                 "and updates with that of the "
+                 "relative differences; GB/s of images read and written once"},
                 {"size", options.size},
                 {"repeats", options.repeats},
                 {"results", rows}},
@@ -175,7 +184,8 @@ std::function<void()> declare_prior(Command& line) {
       .within(1, 1000);
   line.add_option("-o,--out", options->output, "Write the results as JSON");
   line.add_flag("--json", options->json, "Print JSON");
-  line.footer("Example: tofstream-bench prior -o prior.json\nExit code 1 where a bound does not hold, or the backends differ.");
+  line.footer(
+      "Example: tofstream-bench prior -o prior.json\nExit code 1 where a bound does not hold, or the backends differ.");
   return [options] { bench_prior(*options); };
 }
 
