@@ -12,25 +12,36 @@ constexpr double for_ever = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-PoseTimeline::PoseTimeline(const std::vector<formats::TimedPose>& rows, PoseMaps maps,
-                           const PoseTimelineSettings& settings) {
-  add(-for_ever, rows.front().time_s, std::nullopt);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const double next_s = i + 1 < rows.size() ? rows[i + 1].time_s : for_ever;
-    const double end_s = settings.longest_s > 0 ? std::min(next_s, rows[i].time_s + settings.longest_s) : next_s;
-    const RigidPose& stated = rows[i].pose;
-    add(rows[i].time_s, end_s, number_of(maps == PoseMaps::object_to_scanner ? stated.inverse() : stated, settings));
-    add(end_s, next_s, std::nullopt);
-  }
+PoseTimeline::PoseTimeline(PoseMaps maps, const PoseTimelineSettings& settings) : maps_(maps), settings_(settings) {
+  add(-for_ever, for_ever, std::nullopt);
 }
 
-std::size_t PoseTimeline::number_of(const RigidPose& pose, const PoseTimelineSettings& settings) {
+PoseTimeline::PoseTimeline(const std::vector<formats::TimedPose>& rows, PoseMaps maps,
+                           const PoseTimelineSettings& settings)
+    : PoseTimeline(maps, settings) {
+  for (const formats::TimedPose& row : rows) append(row);
+}
+
+void PoseTimeline::append(const formats::TimedPose& row) {
+  cut(row.time_s);
+  const double end_s = settings_.longest_s > 0 ? row.time_s + settings_.longest_s : for_ever;
+  add(row.time_s, end_s, number_of(maps_ == PoseMaps::object_to_scanner ? row.pose.inverse() : row.pose));
+  add(end_s, for_ever, std::nullopt);
+}
+
+std::size_t PoseTimeline::number_of(const RigidPose& pose) {
   const auto known = std::ranges::find_if(poses_, [&](const RigidPose& other) {
-    return pose == other || largest_distance_mm(pose, other, settings.box_mm) <= settings.tolerance_mm;
+    return pose == other || largest_distance_mm(pose, other, settings_.box_mm) <= settings_.tolerance_mm;
   });
   if (known != poses_.end()) return static_cast<std::size_t>(known - poses_.begin());
   poses_.push_back(pose);
   return poses_.size() - 1;
+}
+
+/// Takes away what is known of the time from there on.
+void PoseTimeline::cut(double time_s) {
+  while (!stretches_.empty() && stretches_.back().start_s >= time_s) stretches_.pop_back();
+  if (!stretches_.empty()) stretches_.back().end_s = std::min(stretches_.back().end_s, time_s);
 }
 
 void PoseTimeline::add(double start_s, double end_s, std::optional<std::size_t> pose) {
@@ -52,11 +63,15 @@ std::vector<double> PoseTimeline::changes(double start_s, double end_s) const {
   return result;
 }
 
-std::size_t PoseTimeline::nearest(double at_s) const {
-  auto here = std::ranges::upper_bound(stretches_, at_s, {}, &PoseStretch::end_s);
-  while (here != stretches_.begin() && !here->pose) --here;
-  while (!here->pose) ++here;
-  return *here->pose;
+std::optional<std::size_t> PoseTimeline::nearest(double at_s) const {
+  const auto after = std::ranges::upper_bound(stretches_, at_s, {}, &PoseStretch::end_s);
+  for (auto here = after;; --here) {
+    if (here->pose) return here->pose;
+    if (here == stretches_.begin()) break;
+  }
+  const auto first =
+      std::ranges::find_if(after, stretches_.end(), [](const PoseStretch& s) { return s.pose.has_value(); });
+  return first == stretches_.end() ? std::nullopt : first->pose;
 }
 
 }  // namespace tofstream

@@ -27,8 +27,7 @@ struct PoseTableParams {
 
 inline constexpr auto* pose_file_words =
     "CSV of the poses over scan time: time_s and a matrix m00 to m23 (its last column in mm), or time_s, a quaternion "
-    "qw, "
-    "qx, qy, qz and a shift tx_mm, ty_mm, tz_mm; each holds from its time on";
+    "qw, qx, qy, qz and a shift tx_mm, ty_mm, tz_mm; each holds from its time on";
 inline constexpr auto* pose_maps_words =
     "Which way the transforms go: object_to_scanner takes a point of the object, where the image is to show it, to "
     "where "
@@ -48,22 +47,29 @@ struct PoseTimelineSettings {
 
 class PoseTimeline {
  public:
-  /// Of the rows of a table, at least one.
+  /// Without a pose yet.
+  PoseTimeline(PoseMaps maps, const PoseTimelineSettings& settings);
+  /// Of the rows of a table.
   PoseTimeline(const std::vector<formats::TimedPose>& rows, PoseMaps maps, const PoseTimelineSettings& settings);
 
+  /// A further pose, of a later time than all before: what is known of earlier times stays as it is.
+  void append(const formats::TimedPose& row);
   /// They take the scanner to the object; each differs from the others by more than the tolerance.
   const std::vector<RigidPose>& poses() const { return poses_; }
   /// The stretch that a time lies in.
   const PoseStretch& at(double time_s) const;
   /// The times between two at which another stretch begins, ascending.
   std::vector<double> changes(double start_s, double end_s) const;
-  /// The last pose before a time, or the first one after it.
-  std::size_t nearest(double at_s) const;
+  /// The last pose before a time, or the first one after it; nothing where there is no pose at all.
+  std::optional<std::size_t> nearest(double at_s) const;
 
  private:
-  std::size_t number_of(const RigidPose& pose, const PoseTimelineSettings& settings);
+  std::size_t number_of(const RigidPose& pose);
+  void cut(double time_s);
   void add(double start_s, double end_s, std::optional<std::size_t> pose);
 
+  PoseMaps maps_;
+  PoseTimelineSettings settings_;
   std::vector<RigidPose> poses_;
   std::vector<PoseStretch> stretches_;  // without gaps between them, from the beginning to the end of all time
 };

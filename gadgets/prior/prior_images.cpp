@@ -51,6 +51,16 @@ PriorImages::PriorImages(const std::filesystem::path& kappa, const std::filesyst
       anatomy_file_(read_prior_image(anatomy)) {
   if (kappa_file_ && std::ranges::any_of(kappa_file_->voxels.span(), [](float value) { return !(value >= 0); }))
     throw std::runtime_error(fmt::format("{}: kappa must not be negative", kappa.string()));
+  if (anatomy_file_ &&
+      !std::ranges::all_of(anatomy_file_->voxels.span(), [](float value) { return std::isfinite(value); }))
+    throw std::runtime_error(fmt::format("{}: the anatomy has a voxel that is not finite", anatomy.string()));
+}
+
+float PriorImages::largest_of_anatomy() const {
+  float largest = 0;
+  if (anatomy_file_)
+    for (const float value : anatomy_file_->voxels.span()) largest = std::max(largest, std::abs(value));
+  return largest;
 }
 
 PriorSettings PriorImages::settings(double beta, const Image& image) {
@@ -70,17 +80,23 @@ void PriorImages::bring_to(const Image& image) {
     kappa.grid = image.grid;
     kappa_ = std::make_shared<const Image>(std::move(kappa));
   }
-  if (anatomy_file_) {
-    try {
-      chosen_ =
-          std::make_shared<const ChosenNeighbours>(sampled_on(image.grid, *anatomy_file_).to(memory), most_alike_);
-    } catch (const std::invalid_argument& error) {
-      throw std::runtime_error(fmt::format("{}: {}", anatomy_path_.string(), error.what()));
-    }
-  }
+  if (anatomy_file_) bring_anatomy_to(image, memory);
   synchronize(nullptr);  // before an image on the host is released
   grid_ = image.grid;
   is_on_host_ = on_host(memory);
+}
+
+void PriorImages::bring_anatomy_to(const Image& image, Memory memory) {
+  try {
+    Image anatomy = sampled_on(image.grid, *anatomy_file_).to(memory);
+    synchronize(nullptr);  // before the sampled one is released
+    if (most_alike_ > 0)
+      chosen_ = std::make_shared<const ChosenNeighbours>(anatomy, most_alike_);
+    else
+      anatomy_ = std::make_shared<const Image>(std::move(anatomy));
+  } catch (const std::invalid_argument& error) {
+    throw std::runtime_error(fmt::format("{}: {}", anatomy_path_.string(), error.what()));
+  }
 }
 
 }  // namespace tofstream

@@ -59,31 +59,39 @@ struct NeighbourPriorParams : PriorParams {
 /// The images of a prior, read at the start, and brought to an estimate's grid and memory when the first comes.
 class PriorImages {
  public:
-  /// Throws std::runtime_error, one line, for a file that cannot be read, or a kappa that is negative.
+  /// The anatomy chooses neighbours where `most_alike` is not 0. Throws std::runtime_error, one line, for a file that
+  /// cannot be read, or a kappa that is negative.
   explicit PriorImages(const std::filesystem::path& kappa, const std::filesystem::path& anatomy = {},
                        int most_alike = 0);
 
   /// Settings of strength `beta` for images like `image`. Throws std::runtime_error where kappa lies on another grid,
   /// or the anatomy does not cover the image.
   PriorSettings settings(double beta, const Image& image);
+  /// The anatomy on the grid of the image that settings() was called with last, in its memory.
+  const std::shared_ptr<const Image>& anatomy() const { return anatomy_; }
+  /// The largest value of the anatomy's file, without its sign.
+  float largest_of_anatomy() const;
 
  private:
   void bring_to(const Image& image);
+  void bring_anatomy_to(const Image& image, Memory memory);
 
   std::filesystem::path kappa_path_, anatomy_path_;
   int most_alike_;
   std::optional<Image> kappa_file_, anatomy_file_;
   std::shared_ptr<const Image> kappa_;
+  std::shared_ptr<const Image> anatomy_;  // where it chooses no neighbours
   std::shared_ptr<const ChosenNeighbours> chosen_;
-  std::optional<Grid> grid_;  // that kappa and choice are for
+  std::optional<Grid> grid_;  // that kappa, anatomy and choice are for
   bool is_on_host_ = true;
 };
 
 /// A prior's memory: it gives a gradient for each estimate.
 inline MemoryNeed prior_memory(std::span<const std::size_t> inputs) {
   return {.message_bytes = inputs[0],
+          .lies_with_inputs = true,
           .lower = "image.size",
-          .note = "lies where its input does; kappa and a choice of neighbours are an image more each"};
+          .note = "kappa and a choice of neighbours are an image more each"};
 }
 
 }  // namespace tofstream

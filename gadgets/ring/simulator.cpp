@@ -196,7 +196,7 @@ struct Simulator {
 
   // Puts the phantom where it is from now on. Each stretch has random numbers of its own.
   void move(double now_s) {
-    const RigidPose pose = motion_->poses()[motion_->nearest(now_s + rounding_s)].inverse();
+    const RigidPose pose = motion_->poses()[*motion_->nearest(now_s + rounding_s)].inverse();
     SimulationOptions moved = options(p_);
     moved.seed += 0x9e3779b97f4a7c15u * ++moves_;
     moved.start_s = now_s;

@@ -14,20 +14,16 @@
 #include <thread>
 
 #include <fmt/format.h>
-#include <zmq.hpp>
 
 #include "core/gadget.hpp"
-#include "gadgets/io/wall_clock.hpp"
 #include "gadgets/io/wire/frame.hpp"
 #include "gadgets/parameters.hpp"
-#include "gadgets/stop_descriptor.hpp"
 #include "gadgets/stream_ends.hpp"
 #include "gadgets/wire/frame_queue.hpp"
+#include "gadgets/wire/frame_receiver.hpp"
 #include "gadgets/wire/journal_option.hpp"
 #include "gadgets/wire/journal_replay.hpp"
-#include "gadgets/wire/socket_guard.hpp"
 #include "gadgets/wire/stream_receiver.hpp"
-#include "gadgets/wire/wait_for_any.hpp"
 
 namespace tofstream {
 namespace {
@@ -36,11 +32,6 @@ using Clock = std::chrono::steady_clock;
 
 Clock::time_point after(double seconds) {
   return Clock::now() + std::chrono::ceil<Clock::duration>(std::chrono::duration<double>(seconds));
-}
-
-enum class ReceivePattern { pull, sub };
-constexpr auto enum_names(ReceivePattern) {
-  return names(ReceivePattern::pull, "pull", ReceivePattern::sub, "sub");
 }
 
 // What the terminal, top and the page are told of a stream that has not come yet, or stands still.
@@ -141,19 +132,12 @@ struct ZmqSource {
 
   ZmqSource(const Params& p, Context& context)
       : p_(p),
-        socket_(zmq_, is_monitor() ? zmq::socket_type::sub : zmq::socket_type::pull),
-        guard_(zmq_, socket_,
-               {.end = is_monitor() ? SocketEnd::connects : SocketEnd::binds,
-                .endpoint = p.endpoint,
-                .keys = p.keys,
-                .warn = [log = context.log()](std::string_view text) { log.warning(text); },
-                .largest_message = std::uint64_t(p.largest_frame_mib) << 20}) {
-    // Over a Unix socket libzmq loses what a sender that has ended left in the kernel, where the receiver is at its
-    // high-water mark then (libzmq issue 4660, also in 4.3.4): there is none. What receives waits for nobody.
-    socket_.set(zmq::sockopt::rcvhwm, p.endpoint.starts_with("ipc://") ? 0 : p.high_water_mark);
-    socket_.set(zmq::sockopt::maxmsgsize, std::int64_t{p.largest_frame_mib} << 20);
-    socket_.set(zmq::sockopt::linger, 0);
-    open();
+        incoming_({.pattern = p.pattern,
+                   .endpoint = p.endpoint,
+                   .keys = p.keys,
+                   .high_water_mark = p.high_water_mark,
+                   .largest_frame_mib = p.largest_frame_mib,
+                   .warn = [log = context.log()](std::string_view text) { log.warning(text); }}) {
     if (p.resume && p.journal.empty())
       throw std::runtime_error("resume needs the journal that is to be continued: set journal");
     const WantedOutputs wanted = wanted_outputs(context);
@@ -175,7 +159,7 @@ struct ZmqSource {
     }
     receiving.request_stop();
     receiving.join();
-    if (is_monitor()) socket_.set(zmq::sockopt::unsubscribe, "");  // the sender waits for that, at its end
+    incoming_.leave();
     receiver.finish();
     report(queue, context);
   }
@@ -183,55 +167,17 @@ struct ZmqSource {
  private:
   bool is_monitor() const { return p_.pattern == ReceivePattern::sub; }
 
-  void open() {
-    try {
-      if (is_monitor()) {
-        socket_.set(zmq::sockopt::subscribe, "");
-        socket_.connect(p_.endpoint);
-      } else {
-        socket_.bind(p_.endpoint);
-      }
-    } catch (const zmq::error_t& error) {
-      throw std::runtime_error(
-          fmt::format("cannot receive at {}: {}; name another endpoint where another program "
-                      "receives there",
-                      p_.endpoint, error.what()));
-    }
-  }
-
   // On a thread of its own, until the stop or a failure, which take() then throws.
   void receive(FrameQueue& queue, const std::stop_token& stop) {
     try {
-      const StopDescriptor stopped(stop);
-      while (!stop.stop_requested()) {
-        zmq::pollitem_t items[] = {{socket_.handle(), 0, ZMQ_POLLIN, 0},
-                                   {nullptr, guard_.refused_descriptor(), ZMQ_POLLIN, 0},
-                                   {nullptr, stopped.number(), ZMQ_POLLIN, 0}};
-        wait_for_any(items, guard_.longest_wait());
-        guard_.throw_if_refused();
-        guard_.look();
-        receive_what_is_there(queue, stop);
-        if (!stop.stop_requested()) guard_.cut_unfinished();
-      }
+      incoming_.receive(stop, [&](RawFrame frame) {
+        std::optional<FilePlace> kept;
+        if (journal_) kept = journal_->append_frame(frame.data, frame.ingress_ns).bytes;
+        queue.put(std::move(frame), std::move(kept), stop);
+      });
       queue.close();
     } catch (...) {
       queue.close(std::current_exception());
-    }
-  }
-
-  void receive_what_is_there(FrameQueue& queue, const std::stop_token& stop) {
-    zmq::message_t message;
-    while (!stop.stop_requested() && socket_.recv(message, zmq::recv_flags::dontwait)) {
-      guard_.took(message);
-      const auto owner = std::make_shared<const zmq::message_t>(std::move(message));
-      const auto now = Clock::now();
-      RawFrame frame{.owner = owner,
-                     .data = {static_cast<const std::byte*>(owner->data()), owner->size()},
-                     .ingress_ns = clock_.ns(now),
-                     .entered = now};
-      std::optional<FilePlace> kept;
-      if (journal_) kept = journal_->append_frame(frame.data, frame.ingress_ns).bytes;
-      queue.put(std::move(frame), std::move(kept), stop);
     }
   }
 
@@ -289,18 +235,15 @@ struct ZmqSource {
     figure("most_waiting_frames", figures.most_frames);
     figure("most_waiting_bytes", figures.most_bytes);
     context.report("held_back", figures.held_back);
-    figure("refused_connections", guard_.refused());
+    figure("refused_connections", incoming_.refused_connections());
     if (!journal_) return;
     journal_->sync();
     figure("journal_bytes", journal_->written_bytes());
   }
 
   const Params p_;
-  const StreamClock clock_;
   std::shared_ptr<journal::Writer> journal_;
-  zmq::context_t zmq_;
-  zmq::socket_t socket_;
-  SocketGuard guard_;
+  FrameReceiver incoming_;
 };
 
 TOFSTREAM_GADGET(ZmqSource, "zmq_source",

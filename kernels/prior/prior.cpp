@@ -65,15 +65,15 @@ class PriorOnImages : public Prior {
   void check(const Image& image) const {
     if (image.grid.has_blobs())
       throw std::invalid_argument("a prior is on voxels, and this image is of blobs: write basis: voxels");
-    const auto require_same = [&](const Grid& grid, Memory memory, const char* name) {
-      if (!(grid == image.grid))
-        throw std::invalid_argument(fmt::format("prior: {} lies on another grid than the image", name));
-      if (on_host(memory) != on_host(image.voxels.memory()))
-        throw std::invalid_argument(fmt::format("prior: {} lies in other memory than the image", name));
-    };
-    if (settings_.kappa) require_same(settings_.kappa->grid, settings_.kappa->voxels.memory(), "kappa");
+    if (settings_.kappa) require_same(image, settings_.kappa->grid, settings_.kappa->voxels.memory(), "kappa");
     if (settings_.chosen)
-      require_same(settings_.chosen->grid(), settings_.chosen->bits().memory(), "the choice of neighbours");
+      require_same(image, settings_.chosen->grid(), settings_.chosen->bits().memory(), "the choice of neighbours");
+  }
+  static void require_same(const Image& image, const Grid& grid, Memory memory, const char* name) {
+    if (!(grid == image.grid))
+      throw std::invalid_argument(fmt::format("prior: {} lies on another grid than the image", name));
+    if (on_host(memory) != on_host(image.voxels.memory()))
+      throw std::invalid_argument(fmt::format("prior: {} lies in other memory than the image", name));
   }
 
  private:
@@ -157,55 +157,83 @@ class NeighbourPrior final : public PriorOnImages {
   Potential potential_;
 };
 
+/// Edges of an anatomical image; none without it.
+struct SharedEdges {
+  std::shared_ptr<const Image> anatomy;
+  double eta = 1;
+};
+
 class TotalVariation final : public PriorOnImages {
  public:
-  TotalVariation(double epsilon, PriorSettings settings) : PriorOnImages(std::move(settings)), epsilon_(epsilon) {
+  TotalVariation(double epsilon, SharedEdges edges, PriorSettings settings)
+      : PriorOnImages(std::move(settings)), epsilon_(epsilon), edges_(std::move(edges)) {
     require_number("epsilon", epsilon, false);
+    require_number("eta", edges_.eta, false);
+    if (!std::isfinite(static_cast<float>(1 / edges_.eta)))
+      throw std::invalid_argument(
+          fmt::format("eta is {:g}, too small for float32: give the anatomy in another unit", edges_.eta));
     if (this->settings().chosen || this->settings().border != Border::exclude ||
         this->settings().neighbours != Neighbours::all)
       throw std::invalid_argument("total variation has neighbours of its own: leave them, border and choice alone");
   }
 
-  double value(const Image& image, Stream stream) const override {
-    check(image);
-    const detail::TotalVariationArrays<float> arrays = arrays_of(image);
-    if (!on_host(image.voxels.memory())) return detail::value_cuda(arrays, stream);
-    return sum_of_rows(arrays.size, [&](int j, int k) {
-      double sum = 0;
-      for (int i = 0; i < arrays.size[0]; ++i) sum += arrays.sum<double>(detail::HalfValue{}, i, j, k);
-      return sum;
-    });
-  }
-
+  double value(const Image& image, Stream stream) const override;
   float least_ratio() const override { return 0; }
 
  private:
-  void sum(const Image& image, detail::PriorPart part, float* sums, Stream stream) const override {
-    const detail::TotalVariationArrays<float> arrays = arrays_of(image);
-    if (!on_host(image.voxels.memory())) return detail::sum_cuda(arrays, part, sums, stream);
-    detail::with_part(part, [&](auto which) {
-      detail::for_each_row(arrays.size, [&](int j, int k) {
-        float* row = sums + image.grid.index(0, j, k);
-        for (int i = 0; i < arrays.size[0]; ++i) row[i] = arrays.sum<float>(which, i, j, k);
-      });
-    });
+  void sum(const Image& image, detail::PriorPart part, float* sums, Stream stream) const override;
+
+  /// Gives what `use` makes of the image's terms, with the anatomy's edges or without.
+  template <class Use>
+  auto with_arrays(const Image& image, const Use& use) const {
+    if (!edges_.anatomy) return use(arrays_of(image, detail::NoEdges{}));
+    require_same(image, edges_.anatomy->grid, edges_.anatomy->voxels.memory(), "the anatomy");
+    return use(arrays_of(
+        image, detail::AnatomyEdges<float>{edges_.anatomy->voxels.data(), static_cast<float>(1 / edges_.eta)}));
   }
 
-  detail::TotalVariationArrays<float> arrays_of(const Image& image) const {
+  template <class Edges>
+  detail::TotalVariationArrays<float, Edges> arrays_of(const Image& image, Edges with) const {
     const Grid& grid = image.grid;
     const Vec3d edges = grid.voxel_mm.as<double>();
     const double shortest = std::min({edges.x, edges.y, edges.z});
-    const auto square = [&](double edge) { return static_cast<float>(shortest / edge * (shortest / edge)); };
     return {.image = image.voxels.data(),
             .kappa = kappa(),
             .size = {grid.size[0], grid.size[1], grid.size[2]},
             .beta = static_cast<float>(settings().beta),
             .epsilon = static_cast<float>(epsilon_),
-            .squares = {square(edges.x), square(edges.y), square(edges.z)}};
+            .scales = {static_cast<float>(shortest / edges.x), static_cast<float>(shortest / edges.y),
+                       static_cast<float>(shortest / edges.z)},
+            .edges = with};
   }
 
   double epsilon_;
+  SharedEdges edges_;
 };
+
+double TotalVariation::value(const Image& image, Stream stream) const {
+  check(image);
+  return with_arrays(image, [&](const auto& arrays) {
+    if (!on_host(image.voxels.memory())) return detail::value_cuda(arrays, stream);
+    return sum_of_rows(arrays.size, [&](int j, int k) {
+      double sum = 0;
+      for (int i = 0; i < arrays.size[0]; ++i) sum += arrays.template sum<double>(detail::HalfValue{}, i, j, k);
+      return sum;
+    });
+  });
+}
+
+void TotalVariation::sum(const Image& image, detail::PriorPart part, float* sums, Stream stream) const {
+  with_arrays(image, [&](const auto& arrays) {
+    if (!on_host(image.voxels.memory())) return detail::sum_cuda(arrays, part, sums, stream);
+    detail::with_part(part, [&](auto which) {
+      detail::for_each_row(arrays.size, [&](int j, int k) {
+        float* row = sums + image.grid.index(0, j, k);
+        for (int i = 0; i < arrays.size[0]; ++i) row[i] = arrays.template sum<float>(which, i, j, k);
+      });
+    });
+  });
+}
 
 }  // namespace
 
@@ -227,7 +255,13 @@ std::shared_ptr<const Prior> neighbour_prior(const Potential& potential, const P
 }
 
 std::shared_ptr<const Prior> total_variation_prior(double epsilon, const PriorSettings& settings) {
-  return std::make_shared<const TotalVariation>(epsilon, settings);
+  return std::make_shared<const TotalVariation>(epsilon, SharedEdges{}, settings);
+}
+
+std::shared_ptr<const Prior> parallel_level_sets_prior(double epsilon, double eta, std::shared_ptr<const Image> anatomy,
+                                                       const PriorSettings& settings) {
+  if (!anatomy) throw std::invalid_argument("parallel level sets are those of an anatomical image: give one");
+  return std::make_shared<const TotalVariation>(epsilon, SharedEdges{std::move(anatomy), eta}, settings);
 }
 
 #ifndef TOFSTREAM_HAVE_CUDA
@@ -239,10 +273,16 @@ void sum_cuda(const NeighbourArrays<float>&, const Potential&, PriorPart, float*
 void sum_cuda(const TotalVariationArrays<float>&, PriorPart, float*, Stream) {
   refuse_cuda();
 }
+void sum_cuda(const ParallelLevelSetsArrays<float>&, PriorPart, float*, Stream) {
+  refuse_cuda();
+}
 double value_cuda(const NeighbourArrays<float>&, const Potential&, Stream) {
   refuse_cuda();
 }
 double value_cuda(const TotalVariationArrays<float>&, Stream) {
+  refuse_cuda();
+}
+double value_cuda(const ParallelLevelSetsArrays<float>&, Stream) {
   refuse_cuda();
 }
 

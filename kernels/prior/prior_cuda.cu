@@ -61,9 +61,9 @@ void queue_voxels(const Terms& terms, PriorSize image, Part part, float* sums, S
   sum_prior<<<image.blocks(), dim3(block_x, block_y, block_z), 0, stream>>>(terms, part, image, sums);
 }
 
-template <class Part>
-void queue_sums(const TotalVariationArrays<float>& arrays, PriorSize image, Part part, float* sums, Stream stream) {
-  queue_voxels(arrays, image, part, sums, stream);
+template <class Terms, class Part>
+void queue_sums(const Terms& terms, PriorSize image, Part part, float* sums, Stream stream) {
+  queue_voxels(terms, image, part, sums, stream);
 }
 
 template <class P, class Part>
@@ -109,6 +109,10 @@ void sum_cuda(const TotalVariationArrays<float>& arrays, PriorPart part, float* 
   launch_sums(arrays, size_of(arrays.size), part, sums, stream);
 }
 
+void sum_cuda(const ParallelLevelSetsArrays<float>& arrays, PriorPart part, float* sums, Stream stream) {
+  launch_sums(arrays, size_of(arrays.size), part, sums, stream);
+}
+
 double value_cuda(const NeighbourArrays<float>& arrays, const Potential& potential, Stream stream) {
   return std::visit(
       [&](const auto& psi) {
@@ -119,6 +123,10 @@ double value_cuda(const NeighbourArrays<float>& arrays, const Potential& potenti
 }
 
 double value_cuda(const TotalVariationArrays<float>& arrays, Stream stream) {
+  return launch_value(arrays, size_of(arrays.size), stream);
+}
+
+double value_cuda(const ParallelLevelSetsArrays<float>& arrays, Stream stream) {
   return launch_value(arrays, size_of(arrays.size), stream);
 }
 

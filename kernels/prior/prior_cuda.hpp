@@ -24,8 +24,10 @@ void with_part(PriorPart part, const Use& use) {
 void sum_cuda(const NeighbourArrays<float>& arrays, const Potential& potential, PriorPart part, float* sums,
               Stream stream);
 void sum_cuda(const TotalVariationArrays<float>& arrays, PriorPart part, float* sums, Stream stream);
+void sum_cuda(const ParallelLevelSetsArrays<float>& arrays, PriorPart part, float* sums, Stream stream);
 double value_cuda(const NeighbourArrays<float>& arrays, const Potential& potential, Stream stream);
 double value_cuda(const TotalVariationArrays<float>& arrays, Stream stream);
+double value_cuda(const ParallelLevelSetsArrays<float>& arrays, Stream stream);
 
 }  // namespace tofstream::detail
 // SPDX-License-Identifier: Apache-2.0

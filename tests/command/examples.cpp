@@ -62,11 +62,13 @@ TEST_CASE("every gadget has an example that runs") {
   }
 }
 
-TEST_CASE("the example of a sender in Python says how it is used where it is given nothing") {
+TEST_CASE("examples of senders in Python say how they are used where they are given nothing") {
   if (std::system("python3 --version >/dev/null 2>&1") != 0) return skip_test("Python", "TOFSTREAM_REQUIRE_PYTHON");
-  const auto said = run_line("python3 " + find_shared_file("examples/python/send_events.py").string());
-  CHECK(said.code == 1);
-  CHECK(said.err.find("usage: send_events.py tcp://") != std::string::npos);
-  CHECK(said.err.find("Traceback") == std::string::npos);
+  for (const std::string name : {"send_events.py", "send_poses.py"}) {
+    const auto said = run_line("python3 " + find_shared_file("examples/python/" + name).string());
+    CHECK(said.code == 1);
+    CHECK(said.err.find("usage: " + name + " tcp://") != std::string::npos);
+    CHECK(said.err.find("Traceback") == std::string::npos);
+  }
 }
 // SPDX-License-Identifier: Apache-2.0

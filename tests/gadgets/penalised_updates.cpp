@@ -385,6 +385,39 @@ TEST_CASE("an anatomical image on any grid chooses neighbours, and must cover th
   CHECK(error.find("it does not cover the image: along x") != std::string::npos);
 }
 
+TEST_CASE("parallel level sets smooth the image but for the anatomy's edges, and refuse an anatomy that is of no use") {
+  const TemporaryFolder folder;
+  const std::string file = folder / "edges.nii.gz";
+  Image anatomy = Image::zeros(Grid::centred(70, 70, 40, {4, 4, 4}));
+  const auto prior = [&](const std::string& more) {
+    return PenalisedRun{.prior = "use: parallel_level_sets_prior, beta: 1e-2, epsilon: 10, anatomy: " + file + more,
+                        .update = "use: map_em_update, objective: true",
+                        .iterations = 12};
+  };
+  const auto write = [&](auto value) {
+    for (std::int64_t v = 0; v < anatomy.grid.voxels(); ++v) anatomy.voxels[v] = value(v);
+    write_nifti(file, anatomy);
+  };
+  const PenalisedResult free = result_of({.iterations = 12});
+  const auto variation = result_of({.prior = "use: total_variation_prior, beta: 1e-2, epsilon: 10",
+                                    .update = "use: map_em_update, objective: true",
+                                    .iterations = 12});
+  write([](std::int64_t) { return 3.0f; });  // flat: total variation
+  CHECK(result_of(prior(", eta: 1")).image == variation.image);
+  write([](std::int64_t v) { return v % 70 < 35 ? 1.0f : 500.0f; });
+  const PenalisedResult edged = result_of(prior(", eta: 1"));
+  CHECK(edged.image != variation.image);
+  CHECK(roughness_along_x(edged.image) < 0.75 * roughness_along_x(free.image));
+  for (std::size_t i = 1; i < 12; ++i)
+    CHECK(edged.objective()[i] > edged.objective()[i - 1] - 1e-6 * std::abs(edged.objective()[i]));
+  CHECK(result_of(prior(", eta: 1e6")).image != edged.image);
+
+  CHECK(error_of(prior(", eta: 1e-14")).find("eta: 1e-14 is nothing beside the anatomy's 500") != std::string::npos);
+  anatomy = Image::zeros(Grid::centred(10, 10, 40, {4, 4, 4}));
+  write_nifti(file, anatomy);
+  CHECK(error_of(prior(", eta: 1")).find("edges.nii.gz: it does not cover the image") != std::string::npos);
+}
+
 TEST_CASE("MAP-EM refuses a prior that gives nothing but its gradient") {
   RegisteredGadgetTest<Estimate> update("map_em_update", "{backend: cpu, image: {size: [2, 1, 1]}}");
   update.start();

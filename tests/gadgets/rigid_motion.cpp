@@ -16,7 +16,7 @@
 #include "gadgets/payloads.hpp"
 #include "kernels/types/rigid_pose.hpp"
 #include "tests/command/command.hpp"
-#include "tests/support/small_ring.hpp"
+#include "tests/gadgets/timed_events.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;
@@ -39,26 +39,6 @@ std::string refusal_of_table(const std::string& text) {
 }
 
 constexpr const char* quaternions = "time_s,qw,qx,qy,qz,tx_mm,ty_mm,tz_mm\n";
-
-/// Events of the small ring, `count` of them evenly over a time.
-EventBatch timed_events(std::int64_t count, double start_s, double duration_s) {
-  static const auto scanner = make_scanner(small_ring());
-  EventBatch batch;
-  batch.count = count;
-  batch.scanner = scanner;
-  batch.detectors = scanner->detectors;
-  batch.tof = scanner->tof.front();
-  batch.detector1 = Buffer<std::uint32_t>(Memory::host, count);
-  batch.detector2 = Buffer<std::uint32_t>(Memory::host, count);
-  batch.tof_mm = Buffer<float>::zeros(Memory::host, count);
-  for (std::int64_t i = 0; i < count; ++i) {
-    batch.detector1[i] = static_cast<std::uint32_t>(400 + i % 100);
-    batch.detector2[i] = static_cast<std::uint32_t>(i % 100);
-  }
-  batch.start_s = start_s;
-  batch.duration_s = duration_s;
-  return batch;
-}
 
 struct Moved {
   std::vector<std::shared_ptr<const EventBatch>> batches;

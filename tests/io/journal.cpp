@@ -145,6 +145,16 @@ TEST_CASE("one writer of a program serves all who share it") {
   CHECK(other->append_note("x", {}).number == 1);
 }
 
+TEST_CASE("one writer serves all who name the folder by where they are, before it is there") {
+  const TemporaryFolder folder;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  const auto one = journal::shared_writer("j");
+  const auto other = journal::shared_writer("j");
+  std::filesystem::current_path(before);
+  CHECK(one == other);
+}
+
 TEST_CASE("a torn end, wherever it was torn, is told apart, cut off and carried on from") {
   const TemporaryFolder whole;
   {

@@ -47,12 +47,28 @@ InDouble in_double_precision(const Potential& potential) {
           static_cast<double>(std::visit([](const auto& psi) { return psi.least_ratio; }, potential))};
 }
 
-InDouble total_variation_in_double() {
-  const auto sums = [](const std::vector<double>& x, auto part) {
-    return sums_of(
-        detail::TotalVariationArrays<double>{
-            .image = x.data(), .size = {5, 4, 3}, .beta = 0.75, .epsilon = 0.5, .squares = {1, 4 / 9.0, 4 / 25.0}},
-        part);
+/// An anatomy with differences well below and well above 1, of which eta is a half.
+const std::vector<double>& anatomy_numbers() {
+  static const std::vector<double> all = [] {
+    std::mt19937 random(11);
+    std::normal_distribution<double> normal(0, 2);
+    std::vector<double> a(60);
+    for (std::size_t v = 0; v < a.size(); ++v) a[v] = (v % 5 < 2 ? 0 : 40) + (v % 7 < 3 ? 0.01 : 1) * normal(random);
+    return a;
+  }();
+  return all;
+}
+
+template <class Edges>
+InDouble in_double_on_gradients(Edges edges) {
+  const auto sums = [edges](const std::vector<double>& x, auto part) {
+    return sums_of(detail::TotalVariationArrays<double, Edges>{.image = x.data(),
+                                                               .size = {5, 4, 3},
+                                                               .beta = 0.75,
+                                                               .epsilon = 0.5,
+                                                               .scales = {1, 2 / 3.0, 2 / 5.0},
+                                                               .edges = edges},
+                   part);
   };
   return {[=](const auto& x) { return total(sums(x, detail::HalfValue{})); },
           [=](const auto& x) { return sums(x, detail::Slope{}); },
@@ -60,17 +76,35 @@ InDouble total_variation_in_double() {
           [=](const auto& x) { return sums(x, detail::Majorant{}); }, 0};
 }
 
+/// Total variation, or with an anatomy parallel level sets.
+InDouble total_variation_in_double(const double* anatomy = nullptr) {
+  if (anatomy) return in_double_on_gradients(detail::AnatomyEdges<double>{anatomy, 2});
+  return in_double_on_gradients(detail::NoEdges{});
+}
+
 std::vector<InDouble> all_in_double() {
   std::vector<InDouble> all;
   for (const Potential& potential : all_potentials()) all.push_back(in_double_precision(potential));
   all.push_back(total_variation_in_double());
+  all.push_back(total_variation_in_double(anatomy_numbers().data()));
   return all;
 }
 
-std::vector<std::shared_ptr<const Prior>> all_priors(const PriorSettings& settings) {
+/// Smooth parts and steps, on any grid.
+Image anatomy_on(const Grid& grid, Memory memory = Memory::host) {
+  Image anatomy = Image::zeros(grid);
+  for (std::int64_t v = 0; v < grid.voxels(); ++v)
+    anatomy.voxels[v] = static_cast<float>((v / 3) % 5) + (v % 11 < 4 ? 30.0f : 0.0f);
+  return anatomy.to(memory);
+}
+
+std::vector<std::shared_ptr<const Prior>> all_priors(const PriorSettings& settings, const Grid& grid = uneven,
+                                                     Memory memory = Memory::host) {
   std::vector<std::shared_ptr<const Prior>> all;
   for (const Potential& potential : all_potentials()) all.push_back(neighbour_prior(potential, settings));
   all.push_back(total_variation_prior(0.5, settings));
+  const auto anatomy = std::make_shared<const Image>(anatomy_on(grid, memory));
+  all.push_back(parallel_level_sets_prior(0.5, 2, anatomy, settings));
   return all;
 }
 
@@ -111,8 +145,8 @@ void check_same_in(Memory memory) {
                      here.majorant_curvature(image).voxels.to_vector()) < 1e-6);
     CHECK(other.value(there) == doctest::Approx(here.value(image)).epsilon(1e-9));
   };
-  const auto priors = all_priors({.beta = 0.3, .kappa = kappa_here}),
-             others = all_priors({.beta = 0.3, .kappa = kappa_there});
+  const auto priors = all_priors({.beta = 0.3, .kappa = kappa_here}, grid),
+             others = all_priors({.beta = 0.3, .kappa = kappa_there}, grid, memory);
   for (std::size_t p = 0; p < priors.size(); ++p) compare(*priors[p], *others[p]);
   for (const Potential& potential : all_potentials())
     compare(*neighbour_prior(potential, {.beta = 1, .border = Border::replicate}),
@@ -212,6 +246,61 @@ TEST_CASE("priors of neighbours: turning the image by a right angle turns the gr
                    permuted(variation->gradient(image)).voxels.to_vector()) < 1e-6);
 }
 
+TEST_CASE("parallel level sets turn with image and anatomy") {
+  const Grid cube = Grid::centred(9, 9, 9, {3, 3, 3});
+  const Image image = rough(cube), anatomy = anatomy_on(cube);
+  const auto of = [](const Image& edges) {
+    return parallel_level_sets_prior(0.5, 2, std::make_shared<const Image>(edges.to(Memory::host)), {.beta = 0.7});
+  };
+  const auto prior = of(anatomy), other = of(permuted(anatomy));
+  CHECK(other->value(permuted(image)) == doctest::Approx(prior->value(image)).epsilon(1e-12));
+  CHECK(difference(other->gradient(permuted(image)).voxels.to_vector(),
+                   permuted(prior->gradient(image)).voxels.to_vector()) < 1e-6);
+  CHECK(difference(other->hessian_diagonal(permuted(image)).voxels.to_vector(),
+                   permuted(prior->hessian_diagonal(image)).voxels.to_vector()) < 1e-6);
+}
+
+TEST_CASE("parallel level sets are total variation where the anatomy is flat") {
+  const Image image = rough(uneven);
+  const auto flat = parallel_level_sets_prior(0.5, 2, std::make_shared<const Image>(Image::filled(uneven, 700)),
+                                              {.beta = 0.7}),
+             variation = total_variation_prior(0.5, {.beta = 0.7});
+  CHECK(flat->value(image) == variation->value(image));
+  CHECK(flat->gradient(image).voxels.to_vector() == variation->gradient(image).voxels.to_vector());
+  CHECK(flat->hessian_diagonal(image).voxels.to_vector() == variation->hessian_diagonal(image).voxels.to_vector());
+  CHECK(flat->majorant_curvature(image).voxels.to_vector() == variation->majorant_curvature(image).voxels.to_vector());
+}
+
+TEST_CASE("parallel level sets: an edge that the anatomy has costs next to nothing, any other what it did") {
+  // Steps of 10: at x = 4, where the anatomy has one of -50, and at y = 3, where it has none.
+  const Grid grid = Grid::centred(8, 6, 4, {2, 2, 2});
+  Image anatomy = Image::zeros(grid), shared = Image::zeros(grid), other = Image::zeros(grid);
+  for (int k = 0; k < 4; ++k)
+    for (int j = 0; j < 6; ++j)
+      for (int i = 0; i < 8; ++i) {
+        const std::int64_t v = grid.index(i, j, k);
+        anatomy.voxels[v] = i < 4 ? 100.0f : 50.0f;
+        shared.voxels[v] = i < 4 ? 0.0f : 10.0f;
+        other.voxels[v] = j < 3 ? 0.0f : 10.0f;
+      }
+  const double epsilon = 1e-3, eta = 0.5;
+  const auto prior = parallel_level_sets_prior(epsilon, eta, std::make_shared<const Image>(anatomy), {.beta = 1}),
+             variation = total_variation_prior(epsilon, {.beta = 1});
+  // The closed form: sqrt(100 (1 - |xi|^2) + epsilon^2) - epsilon for each of 24 voxels, |xi|^2 = 50^2 / (50^2 + eta^2).
+  const double rest = eta * eta / (2500 + eta * eta);
+  CHECK(prior->value(shared) ==
+        doctest::Approx(24 * (std::sqrt(100 * rest + epsilon * epsilon) - epsilon)).epsilon(1e-5));
+  CHECK(prior->value(shared) < 0.011 * variation->value(shared));
+  CHECK(prior->value(other) == doctest::Approx(variation->value(other)).epsilon(1e-6));
+  // An anatomy of huge steps and tiny eta is no trouble.
+  for (float& value : anatomy.voxels.span()) value *= 1e12f;
+  const auto hard = parallel_level_sets_prior(epsilon, 0.1, std::make_shared<const Image>(anatomy), {.beta = 1});
+  CHECK(hard->value(shared) >= 0);
+  CHECK(hard->value(shared) < 1e-6);
+  CHECK(hard->value(other) == doctest::Approx(variation->value(other)).epsilon(1e-6));
+  for (const float x : hard->gradient(other).voxels.to_vector()) CHECK(std::isfinite(x));
+}
+
 TEST_CASE("relative difference without epsilon is homogeneous of degree 1") {
   const auto prior = neighbour_prior(RelativeDifferencePotential{2, 0}, {.beta = 0.7});
   Image image = rough(uneven);
@@ -246,6 +335,20 @@ TEST_CASE("priors in single precision are those in double precision to 1e-6") {
     const auto prior = neighbour_prior(potential, {.beta = 0.75});
     CHECK(difference(prior->gradient(rough(uneven)).voxels.to_vector(), exact.gradient(x)) < 1e-6);
     CHECK(difference(prior->hessian_diagonal(rough(uneven)).voxels.to_vector(), exact.hessian(x)) < 1e-6);
+    CHECK(prior->value(rough(uneven)) == doctest::Approx(exact.value(x)).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("priors on gradients in single precision are those in double precision to 1e-6") {
+  const std::vector<double> x = in_double(rough(uneven)), edges = in_double(anatomy_on(uneven));
+  const auto image = std::make_shared<const Image>(anatomy_on(uneven));
+  for (const bool has_edges : {false, true}) {
+    const InDouble exact = total_variation_in_double(has_edges ? edges.data() : nullptr);
+    const auto prior = has_edges ? parallel_level_sets_prior(0.5, 0.5, image, {.beta = 0.75})
+                                 : total_variation_prior(0.5, {.beta = 0.75});
+    CHECK(difference(prior->gradient(rough(uneven)).voxels.to_vector(), exact.gradient(x)) < 1e-6);
+    CHECK(difference(prior->hessian_diagonal(rough(uneven)).voxels.to_vector(), exact.hessian(x)) < 1e-6);
+    CHECK(difference(prior->majorant_curvature(rough(uneven)).voxels.to_vector(), exact.majorant(x)) < 1e-6);
     CHECK(prior->value(rough(uneven)) == doctest::Approx(exact.value(x)).epsilon(1e-6));
   }
 }
@@ -312,6 +415,18 @@ TEST_CASE("a prior refuses what it cannot be, and images that it is not for") {
   refuses(RelativeDifferencePotential{-1, 0}, {.beta = 1}, "gamma must be finite and not negative");
   refuses(RelativeDifferencePotential{2, INFINITY}, {.beta = 1}, "epsilon must be finite");
   CHECK_THROWS_AS(total_variation_prior(0, {.beta = 1}), std::invalid_argument);
+  const auto edges = std::make_shared<const Image>(Image::filled(uneven, 1));
+  for (const double wrong : {0.0, -1.0, std::nan(""), double{INFINITY}}) {
+    CHECK_THROWS_WITH_AS(parallel_level_sets_prior(wrong, 1, edges, {.beta = 1}), doctest::Contains("epsilon must be"),
+                         std::invalid_argument);
+    CHECK_THROWS_WITH_AS(parallel_level_sets_prior(1, wrong, edges, {.beta = 1}), doctest::Contains("eta must be"),
+                         std::invalid_argument);
+  }
+  CHECK_THROWS_WITH_AS(parallel_level_sets_prior(1, 1e-40, edges, {.beta = 1}), doctest::Contains("too small"),
+                       std::invalid_argument);
+  CHECK_THROWS_AS(parallel_level_sets_prior(1, 1, nullptr, {.beta = 1}), std::invalid_argument);
+  CHECK_THROWS_WITH_AS(parallel_level_sets_prior(1, 1, edges, {.beta = 1})->gradient(row_of({1, 2})),
+                       doctest::Contains("the anatomy lies on another grid"), std::invalid_argument);
 
   const auto prior = neighbour_prior(QuadraticPotential{}, {.beta = 1});
   Image blobs = Image::zeros(Grid::centred(3, 3, 3, {2, 2, 2}));

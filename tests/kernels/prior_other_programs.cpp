@@ -181,7 +181,7 @@ struct CaseImages {
                                            .size = {24, 20, 12},
                                            .beta = static_cast<T>(beta),
                                            .epsilon = static_cast<T>(tv_epsilon)};
-    for (std::size_t axis = 0; axis < 3; ++axis) arrays.squares[axis] = static_cast<T>(1 / (edges[axis] * edges[axis]));
+    for (std::size_t axis = 0; axis < 3; ++axis) arrays.scales[axis] = static_cast<T>(1 / edges[axis]);
     return arrays;
   }
 };

@@ -65,8 +65,8 @@ std::vector<T> sums_of(const detail::NeighbourArrays<T>& arrays, const Part& par
   return sums;
 }
 
-template <class T, class Part>
-std::vector<T> sums_of(const detail::TotalVariationArrays<T>& arrays, const Part& part) {
+template <class T, class Edges, class Part>
+std::vector<T> sums_of(const detail::TotalVariationArrays<T, Edges>& arrays, const Part& part) {
   std::vector<T> sums;
   for (int k = 0; k < arrays.size[2]; ++k)
     for (int j = 0; j < arrays.size[1]; ++j)

@@ -161,12 +161,14 @@ struct ToyScan {
 };
 
 std::vector<std::shared_ptr<const Prior>> toy_priors() {
+  const auto anatomy = std::make_shared<const Image>(row_of({0, 0, 5, 6}));
   return {neighbour_prior(QuadraticPotential{}, {.beta = 0.05}),
           neighbour_prior(HuberPotential{3}, {.beta = 0.3}),
           neighbour_prior(LogCoshPotential{0.3}, {.beta = 0.3}),
           neighbour_prior(RelativeDifferencePotential{2, 0.01}, {.beta = 1.5}),
           neighbour_prior(RelativeDifferencePotential{0, 0}, {.beta = 1}),
-          total_variation_prior(2, {.beta = 0.5})};
+          total_variation_prior(2, {.beta = 0.5}),
+          parallel_level_sets_prior(2, 1, anatomy, {.beta = 0.5})};
 }
 
 Image map_em_image(const ToyScan& toy, const Prior& prior, int updates) {

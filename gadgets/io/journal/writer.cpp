@@ -197,7 +197,8 @@ std::shared_ptr<Writer> shared_writer(const std::filesystem::path& folder, const
   static std::mutex mutex;
   static std::map<std::filesystem::path, std::weak_ptr<Writer>> writers;
   const std::lock_guard lock(mutex);
-  auto& known = writers[std::filesystem::weakly_canonical(folder)];
+  // Of a folder that is not there yet, a path from where we are would stay one.
+  auto& known = writers[std::filesystem::weakly_canonical(std::filesystem::absolute(folder))];
   std::shared_ptr<Writer> writer = known.lock();
   if (!writer) known = writer = std::make_shared<Writer>(folder, options);
   return writer;

@@ -64,52 +64,55 @@ bool has_first(const std::filesystem::path& file, const Columns& columns) {
   return csv.has_column(columns.front());
 }
 
-// `pose_of`: a row's numbers to its pose.
-template <class Columns, class PoseOf>
-std::vector<TimedPose> read_rows(const std::filesystem::path& file, const Columns& columns, const PoseOf& pose_of) {
+template <class Columns>
+StatedPoses read_rows(const std::filesystem::path& file, const Columns& columns, PoseForm form) {
   constexpr std::size_t count = std::tuple_size_v<Columns>;
   constexpr auto numbered = std::make_index_sequence<count>();
   Reader<count + 1> csv(file.string());
   read_header(csv, columns, numbered);
   if (const std::string missing = first_missing(csv, columns); !missing.empty())
     throw std::invalid_argument(fmt::format("there is no column {}", missing));
-  std::vector<TimedPose> rows;
+  StatedPoses table{form, {}};
   std::array<const char*, count + 1> cells{};
   while (read_row(csv, cells, std::make_index_sequence<count + 1>())) try {
-      const double time_s = number_in(cells[0], "time_s");
-      if (!rows.empty() && !(time_s > rows.back().time_s))
+      StatedPose row{number_in(cells[0], "time_s"), {}};
+      if (!table.rows.empty() && !(row.time_s > table.rows.back().time_s))
         throw std::invalid_argument(
-            fmt::format("time_s is {:g} after {:g}: times must ascend", time_s, rows.back().time_s));
-      std::array<double, count> numbers{};
-      for (std::size_t i = 0; i < count; ++i) numbers[i] = number_in(cells[i + 1], columns[i]);
-      rows.push_back({time_s, pose_of(numbers)});
+            fmt::format("time_s is {:g} after {:g}: times must ascend", row.time_s, table.rows.back().time_s));
+      for (std::size_t i = 0; i < count; ++i) row.numbers.push_back(number_in(cells[i + 1], columns[i]));
+      pose_of(form, row.numbers);  // says what is no rotation
+      table.rows.push_back(std::move(row));
     } catch (const std::invalid_argument& error) {
       throw std::invalid_argument(fmt::format("line {}: {}", csv.get_file_line(), error.what()));
     }
-  return rows;
+  return table;
 }
 
-std::vector<TimedPose> read_either(const std::filesystem::path& file) {
-  if (has_first(file, quaternion_columns))
-    return read_rows(file, quaternion_columns, [](const std::array<double, 7>& n) {
-      return pose_of_quaternion({n[0], n[1], n[2], n[3]}, {n[4], n[5], n[6]});
-    });
-  return read_rows(file, matrix_columns, pose_of_matrix);
+StatedPoses read_either(const std::filesystem::path& file) {
+  if (has_first(file, quaternion_columns)) return read_rows(file, quaternion_columns, PoseForm::quaternion);
+  return read_rows(file, matrix_columns, PoseForm::matrix);
 }
 
 }  // namespace
 
-std::vector<TimedPose> read_pose_table(const std::filesystem::path& file) {
-  std::vector<TimedPose> rows;
+StatedPoses read_stated_poses(const std::filesystem::path& file) {
+  StatedPoses table;
   try {
-    rows = read_either(file);
+    table = read_either(file);
   } catch (const io::error::base& error) {
     throw std::runtime_error(fmt::format("table of poses: {}", error.what()));
   } catch (const std::invalid_argument& error) {
     throw std::runtime_error(fmt::format("{}: {}", file.string(), error.what()));
   }
-  if (rows.empty()) throw std::runtime_error(fmt::format("{}: the table of poses has no row", file.string()));
-  return rows;
+  if (table.rows.empty()) throw std::runtime_error(fmt::format("{}: the table of poses has no row", file.string()));
+  return table;
+}
+
+std::vector<TimedPose> read_pose_table(const std::filesystem::path& file) {
+  const StatedPoses table = read_stated_poses(file);
+  std::vector<TimedPose> poses;
+  for (const StatedPose& row : table.rows) poses.push_back({row.time_s, pose_of(table.form, row.numbers)});
+  return poses;
 }
 
 }  // namespace tofstream::formats

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "gadgets/io/motion/stated_pose.hpp"
 #include "kernels/types/rigid_pose.hpp"
 
 namespace tofstream::formats {
@@ -20,6 +21,13 @@ struct TimedPose {
 /// columns that are missing or are no numbers, times that do not ascend, matrices that are no rotation, and a table
 /// without a row.
 std::vector<TimedPose> read_pose_table(const std::filesystem::path& file);
+
+/// The rows as they stand there, and how they state a pose; throws the same.
+struct StatedPoses {
+  PoseForm form = PoseForm::matrix;
+  std::vector<StatedPose> rows;
+};
+StatedPoses read_stated_poses(const std::filesystem::path& file);
 
 }  // namespace tofstream::formats
 // SPDX-License-Identifier: Apache-2.0
