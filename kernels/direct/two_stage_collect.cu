@@ -122,7 +122,7 @@ __global__ void __launch_bounds__(most_threads, least_blocks)
   if (j >= lines) return;
   load_histo(histo ? histo + slot * histo_points + stages.between.index(0, j, 0) : nullptr, std::int64_t{count} * lines,
              rows, count, first - 2 * reach, points_read(reach), given);
-  wait_for_histo();
+  __syncthreads();
   convolve_line(rest, blocks, reach, count, first, given, rows, made);
   __syncthreads();
   const int stride = stride_of_voxels(to.rows);

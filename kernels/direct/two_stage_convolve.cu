@@ -207,7 +207,7 @@ __global__ void __launch_bounds__(most_threads, least_blocks)
     load_histo(histo ? histo + slot * histo_points + lattice.index(0, j, first_row) : nullptr,
                std::int64_t{count} * lattice.size[1], rows, count, -begin, count + begin, given);
   }
-  wait_for_histo();
+  __syncthreads();
   const int made = count + 2 * at.margin;
   for (int first = share.first; share.has_any() && first < made && first_row + share.row < at.rows;
        first += share.step) {

@@ -2,8 +2,6 @@
 // two_stage on CUDA, along the view and along z, are made of. See two_stage_cuda.cuh.
 #pragma once
 
-#include <cuda_pipeline.h>
-
 #include "kernels/cuda/check.hpp"
 #include "kernels/direct/two_stage_cuda.cuh"
 
@@ -78,28 +76,35 @@ __device__ inline void store_histo(const LineRows& line, int rows, int points, f
     }
 }
 
-/// Points [begin, begin + width) of a histo-image's line, with zeros where it has none; null stands for ones. What is
-/// read is under way until wait_for_histo().
+/// Points [begin, begin + width) of a histo-image's line, with zeros where it has none; null stands for ones. Parts of two
+/// rows are under way at once.
 __device__ inline void load_histo(const float* histo, std::int64_t slice, int rows, int points, int begin, int width,
                                   const LineRows& line) {
+  constexpr int at_once = 4, rows_at_once = 2;
   const int lane = static_cast<int>(threadIdx.x) % lanes_of_warp, warps = static_cast<int>(blockDim.x) / lanes_of_warp;
-  for (int row = static_cast<int>(threadIdx.x) / lanes_of_warp; row < rows; row += warps) {
-    const float* const from = histo + row * slice + begin;
-    float* const to = line.at(row, 0);
-#pragma unroll 4
-    for (int i = lane; i < width; i += lanes_of_warp) {
-      const bool is_there = static_cast<unsigned>(begin + i) < static_cast<unsigned>(points);
-      if (is_there && histo)
-        __pipeline_memcpy_async(to + i, from + i, sizeof(float));
-      else
-        to[i] = is_there ? 1.0f : 0.0f;
+  for (int row = static_cast<int>(threadIdx.x) / lanes_of_warp; row < rows; row += rows_at_once * warps)
+    for (int first = lane; first < width; first += at_once * lanes_of_warp) {
+      float values[rows_at_once][at_once];
+#pragma unroll
+      for (int r = 0; r < rows_at_once; ++r) {
+        const float* const from = histo + (row + r * warps) * slice + begin + first;
+#pragma unroll
+        for (int n = 0; n < at_once; ++n) {
+          const int point = begin + first + n * lanes_of_warp;
+          const bool is_there = static_cast<unsigned>(point) < static_cast<unsigned>(points) && row + r * warps < rows;
+          values[r][n] = is_there ? 1.0f : 0.0f;
+          if (is_there && histo) values[r][n] = from[n * lanes_of_warp];
+        }
+      }
+#pragma unroll
+      for (int r = 0; r < rows_at_once; ++r) {
+        if (row + r * warps >= rows) continue;
+        float* const out = line.at(row + r * warps, first);
+#pragma unroll
+        for (int n = 0; n < at_once; ++n)
+          if (first + n * lanes_of_warp < width) out[n * lanes_of_warp] = values[r][n];
+      }
     }
-  }
-  __pipeline_commit();
-}
-__device__ inline void wait_for_histo() {
-  __pipeline_wait_prior(0);
-  __syncthreads();
 }
 
 /// Threads of a block for so many shares in as many rounds as `most` threads need.
