@@ -1,151 +1,176 @@
-// The second stage of two_stage on CUDA: the convolution along the view, and images as columns. See two_stage_cuda.cuh.
+// The second stage of two_stage on CUDA: the convolution along the view. See two_stage_cuda.cuh.
 #include <algorithm>
 #include <stdexcept>
 
 #include "kernels/cuda/chain.cuh"
 #include "kernels/cuda/check.hpp"
 #include "kernels/direct/two_stage_along.cuh"
+#include "kernels/direct/two_stage_lines.cuh"
 
 namespace tofstream::two_stage {
 
 namespace {
 
-// A warp has neighbouring rows, and each thread some neighbouring points of a row.
-constexpr int rows_a_block = 32, most_threads = 384, least_blocks = 3;
-constexpr int memory_stride = rows_a_block + 1;  // of shared memory: neighbouring points then use different banks
-constexpr int flip_tile = 32, flip_rows = 8;
+// A block has some rows of a line, and a thread some neighbouring points of a row.
+constexpr int most_threads = 384, least_blocks = 3;
+constexpr int few_rows = 16, many_rows = 32;  // of a block
 
-__device__ float4 four_of(const float* values) {
-  return *reinterpret_cast<const float4*>(values);
-}
+/// How much of voxels' rows a block reads of each point for its rows of the lattice.
+struct Window {
+  int fours = 0, stride = 0;  // of points: odd, so that neighbouring ones use different banks
+  unsigned inverse = 0;       // of the fours, times 2^32
 
-/// sums[e] = the convolution at the point e behind `from`, in shared memory.
-__device__ void convolve(const float* from, const DeviceStages& stages, float (&sums)[outputs_a_thread]) {
-#pragma unroll
-  for (float& sum : sums) sum = 0;
-  const int blocks = stages.blocks;
-  const float* rest = stages.rest;
-  for (int b = 0; b < blocks; ++b, rest += tap_block, from += tap_block * memory_stride) {
-    const float4 low = four_of(rest), high = four_of(rest + 4);
-    const float weight[tap_block] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
-#pragma unroll
-    for (int i = 0; i < outputs_a_thread + tap_block - 1; ++i) {
-      const float value = from[i * memory_stride];
-#pragma unroll
-      for (int t = 0; t < tap_block; ++t)
-        if (i - t >= 0 && i - t < outputs_a_thread) sums[i - t] += weight[t] * value;
-    }
+  static Window of(int rows, int blocks_of_taps) {
+    const int fours = to_four(rows + blocks_of_taps * tap_block - 1 + 3) / 4;
+    return {fours, LineRows::odd(4 * fours),
+            static_cast<unsigned>((std::uint64_t{1} << 32) / static_cast<unsigned>(fours)) + 1};
   }
-}
+  /// Of the n-th four of all points: exact where n times the fours is below 2^32.
+  __device__ int point(int n) const { return static_cast<int>(__umulhi(static_cast<unsigned>(n), inverse)); }
+};
 
-/// A thread's row, and where its points begin: a warp takes every so many.
+/// A thread's row, and where its points begin: it takes every so many.
 struct Share {
-  int row = 0, lane = 0, first = 0, step = 0;
-  __device__ Share()
-      : row(static_cast<int>(blockIdx.z) * rows_a_block + static_cast<int>(threadIdx.x) % rows_a_block),
-        lane(static_cast<int>(threadIdx.x) % rows_a_block),
-        first(static_cast<int>(threadIdx.x) / rows_a_block * outputs_a_thread),
-        step(static_cast<int>(blockDim.x) / rows_a_block * outputs_a_thread) {}
+  int row = 0, first = 0, step = 0;
+  __device__ explicit Share(int rows)
+      : row(static_cast<int>(threadIdx.x) % rows),
+        first(static_cast<int>(threadIdx.x) / rows * outputs_a_thread),
+        step(static_cast<int>(blockDim.x) / rows * outputs_a_thread) {}
+  __device__ bool has_any() const { return first < step; }
 };
 
-/// work(row, point) for the block's rows of a line, by threads that are neighbours in a histo-image.
-template <class Work>
-__device__ void for_each_of_histo(int rows, int points, const Work& work) {
-  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-  for (int k = warp; k < rows; k += static_cast<int>(blockDim.x) / 32)
-#pragma unroll 4
-    for (int i = lane; i < points; i += 32) work(k, i);
+/// First voxel of each point's window for rows from first_row on.
+__device__ void find_windows(const DeviceTaps& taps, int points, int first_row, std::int32_t* begins) {
+  for (int i = static_cast<int>(threadIdx.x); i < points; i += static_cast<int>(blockDim.x))
+    begins[i] = first_row - taps.first_row(i) - (taps.blocks * tap_block - 1);
 }
 
-/// Shared memory for points [begin, begin + count) of a line as the convolution reads them: what is not given is 0.
-struct GivenPoints {
-  float* values;
-  int before, count;  // points before the line's first, and all
-
-  __device__ GivenPoints(float* values, int before, int points, int behind)
-      : values(values), before(before), count(before + points + behind) {}
-  __device__ float* at(int point) const { return values + (before + point) * memory_stride; }
-  /// All but [begin, end).
-  __device__ void clear_around(int begin, int end) const {
-    const int first = (before + begin) * memory_stride, last = (before + end) * memory_stride;
-    for (int n = static_cast<int>(threadIdx.x); n < first; n += static_cast<int>(blockDim.x)) values[n] = 0;
-    for (int n = last + static_cast<int>(threadIdx.x); n < count * memory_stride; n += static_cast<int>(blockDim.x))
-      values[n] = 0;
-  }
-  /// [begin, end), of points with `rows` rows that are whole fours and lie `stride` apart.
-  __device__ void copy(const float* line, int stride, int begin, int end, int rows) const {
-    constexpr int quads = rows_a_block / 4;
-    const int quad = static_cast<int>(threadIdx.x) % quads, step = static_cast<int>(blockDim.x) / quads;
-    if (4 * quad >= rows) return;
-    for (int i = begin + static_cast<int>(threadIdx.x) / quads; i < end; i += step) {
-      const float4 four = four_of(line + i * stride + 4 * quad);
-      float* const to = at(i) + 4 * quad;
-      to[0] = four.x, to[1] = four.y, to[2] = four.z, to[3] = four.w;
-    }
-  }
-  /// All points, of voxels' rows that lie `stride` apart: rows from first_row on, 0 where the lattice has none.
-  __device__ void resample(const DeviceStages& stages, const float* line, int stride, int voxels, int first_row,
-                           int rows) const {
-    constexpr int quads = rows_a_block / 4;
-    const int quad = static_cast<int>(threadIdx.x) % quads, step = static_cast<int>(blockDim.x) / quads;
-    // In registers: shared memory is written below, which the compiler cannot tell from where these lie.
-    const DeviceAlong along = stages.along;
-    const int fine = stages.fine, end = stages.between.size[0] + 2 * before, row = first_row + 4 * quad;
-    const float* of_point = line - std::int64_t{before} * stride;
-    for (int i = static_cast<int>(threadIdx.x) / quads; i < end; i += step) {
-      float sums[4] = {};
-      if (row < rows) AlongZ(along, i, fine).to_rows(of_point + i * stride, voxels, row, sums);
-      float* const to = values + i * memory_stride + 4 * quad;
+/// Voxels' rows of points, which lie `stride` apart, in windows that begin at whole fours.
+__device__ void load_windows(const float* line, int stride, int points, const Window& window,
+                             const std::int32_t* begins, float* windows) {
+  constexpr int at_once = 4;
+  const int all = points * window.fours, step = static_cast<int>(blockDim.x);
+  for (int first = static_cast<int>(threadIdx.x); first < all; first += at_once * step) {
+    float4 four[at_once];
 #pragma unroll
-      for (int r = 0; r < 4; ++r) to[r] = row + r < rows ? sums[r] : 0;
+    for (int k = 0; k < at_once; ++k) {
+      const int n = first + k * step, i = window.point(n), f = n - i * window.fours;
+      const int voxel = n < all ? (begins[i] & ~3) + 4 * f : -1;
+      const bool is_there = static_cast<unsigned>(voxel) < static_cast<unsigned>(stride);
+      four[k] = is_there ? four_of(line + i * stride + voxel) : float4{0, 0, 0, 0};
+    }
+#pragma unroll
+    for (int k = 0; k < at_once; ++k) {
+      const int n = first + k * step, i = window.point(n), f = n - i * window.fours;
+      if (n >= all) continue;
+      float* const to = windows + i * window.stride + 4 * f;
+      to[0] = four[k].x, to[1] = four[k].y, to[2] = four[k].z, to[3] = four[k].w;
     }
   }
-};
+}
+
+/// Rows of the lattice from first_row on, of windows of voxels' rows.
+template <int rows_here>
+__device__ void resample_windows(const DeviceTaps& taps, int points, const Window& window, const std::int32_t* begins,
+                                 const float* windows, const LineRows& to) {
+  constexpr int segments = rows_here / outputs_a_thread;
+  for (int n = static_cast<int>(threadIdx.x); n < points * segments; n += static_cast<int>(blockDim.x)) {
+    const int i = segments == 1 || n < points ? n : n - points,
+              row = segments == 1 || n < points ? 0 : outputs_a_thread;
+    const float* given = windows + i * window.stride + (begins[i] & 3) + row;
+    float sums[outputs_a_thread] = {};
+#pragma unroll 1
+    for (int b = taps.blocks - 1; b >= 0; --b, given += tap_block) {
+      float weight[tap_block], turned[tap_block];
+      taps.read(i, b, weight);
+#pragma unroll
+      for (int t = 0; t < tap_block; ++t) turned[t] = weight[tap_block - 1 - t];
+      add_taps(
+          turned, [&](int at) { return given[at]; }, sums);
+    }
+    float* out = to.at(row, i);
+#pragma unroll
+    for (int e = 0; e < outputs_a_thread; ++e, out += to.stride) *out = sums[e];
+  }
+}
+
+/// The same of any lattice, from memory.
+template <int rows_here>
+__device__ void resample_rows(const DeviceStages& stages, int points, const float* line, int stride, int voxels,
+                              int first_row, int rows, const LineRows& to) {
+  constexpr int fours = rows_here / 4;
+  const DeviceAlong along = stages.along;
+  const int fine = stages.fine, four = static_cast<int>(threadIdx.x) % fours, row = first_row + 4 * four;
+  for (int i = static_cast<int>(threadIdx.x) / fours; i < points; i += static_cast<int>(blockDim.x) / fours) {
+    float sums[4] = {};
+    if (row < rows) AlongZ(along, i, fine).to_rows(line + std::int64_t{i} * stride, voxels, row, sums);
+#pragma unroll
+    for (int r = 0; r < 4; ++r) *to.at(4 * four + r, i) = row + r < rows ? sums[r] : 0;
+  }
+}
 
 /// Points of the lattice from voxels' rows at those that lie also in its margin; into `points`, or where that is null
-/// into histo-images.
+/// into histo-images. In a single round the result takes its input's place.
+template <int rows_here, bool in_windows>
 __global__ void __launch_bounds__(most_threads, least_blocks)
-    convolve_inwards(StageViews views, StageLattice at, StageLattice gathered, const float* from, int voxels,
-                     float* points, float* histo, std::int64_t histo_points) {
+    convolve_inwards(StageViews views, StageLattice at, StageLattice gathered, Window window, const float* from,
+                     int voxels, float* points, float* histo, std::int64_t histo_points) {
   extern __shared__ float shared[];
-  chain::wait_for_those_before();
-  const Share share;
+  const Share share(rows_here);
   const int j = static_cast<int>(blockIdx.x), slot = static_cast<int>(blockIdx.y);
   const DeviceStages& stages = views[slot];
-  const DirectLattice& lattice = stages.between;
-  const int count = lattice.size[0], reach = stages.reach;
-  if (j >= lattice.size[1]) return;
-  const int first_row = static_cast<int>(blockIdx.z) * rows_a_block;
-  const GivenPoints given(shared, reach, count, reach + spare_points);
-  // In a single round all is read before anything is made.
-  float* const made = share.step >= count ? shared : shared + given.count * memory_stride;
-  given.clear_around(-reach, count + reach);
-  given.resample(stages, from + slot * gathered.floats() + gathered.at(j, 0), gathered.rows, voxels, first_row,
-                 lattice.size[2]);
+  const int count = stages.between.size[0], lines = stages.between.size[1], rows = stages.between.size[2];
+  const int reach = stages.reach, width = count + 2 * reach, first_row = static_cast<int>(blockIdx.z) * rows_here;
+  const int blocks = stages.blocks;
+  float* const rest = shared;
+  const LineRows given{rest + blocks * tap_block, LineRows::odd(width + spare_points)};
+  float* const behind = given.values + rows_here * given.stride;
+  const LineRows made = share.step >= count ? given : LineRows{behind, LineRows::odd(count + outputs_a_thread)};
+  auto* const begins = reinterpret_cast<std::int32_t*>(behind);
+  float* const windows = behind + width;
+  // The views and their weights are there before the kernels before this one end.
+  const DeviceTaps taps = stages.taps;
+  load_rest(stages, rest);
+  if (in_windows) find_windows(taps, width, first_row, begins);
+  const int warp = static_cast<int>(threadIdx.x) / lanes_of_warp, lane = static_cast<int>(threadIdx.x) % lanes_of_warp;
+  if (width + lane < given.stride)  // spare_points and one are fewer than lanes
+    for (int row = warp; row < rows_here; row += static_cast<int>(blockDim.x) / lanes_of_warp)
+      *given.at(row, width + lane) = 0;
+  chain::wait_for_those_before();
+  if (j >= lines) return;
+  __syncthreads();
+  const float* const line = from + slot * gathered.floats() + gathered.at(j, -reach);
+  if (in_windows) {
+    load_windows(line, gathered.rows, width, window, begins, windows);
+    __syncthreads();
+    resample_windows<rows_here>(taps, width, window, begins, windows, given);
+  } else {
+    resample_rows<rows_here>(stages, width, line, gathered.rows, voxels, first_row, rows, given);
+  }
   __syncthreads();
   for (int round = 0; round < count; round += share.step) {
     const int first = round + share.first;
-    const bool has_points = first < count && share.row < at.rows;
+    const bool has_points = share.has_any() && first < count && first_row + share.row < at.rows;
     float sums[outputs_a_thread];
-    if (has_points) convolve(given.at(first - reach) + share.lane, stages, sums);
-    if (made == shared) __syncthreads();
+    if (has_points) convolve(given.at(share.row, first), rest, 0, blocks, sums);
+    if (made.values == given.values) __syncthreads();
     if (!has_points) continue;
-    float* const to = points ? points + slot * at.floats() + at.at(j, first) + share.row : nullptr;
+    if (points) {
+      float* const to = points + slot * at.floats() + at.at(j, first) + first_row + share.row;
 #pragma unroll
-    for (int e = 0; e < outputs_a_thread; ++e) {
-      if (first + e >= count) break;
-      if (to)
-        to[e * at.rows] = sums[e];
-      else
-        made[(first + e) * memory_stride + share.lane] = sums[e];
+      for (int e = 0; e < outputs_a_thread; ++e)
+        if (first + e < count) to[e * at.rows] = sums[e];
+    } else {
+      float* const to = made.at(share.row, first);
+#pragma unroll
+      for (int e = 0; e < outputs_a_thread; ++e) to[e] = sums[e];
     }
   }
   if (points) return;
   __syncthreads();
-  float* const to = histo + slot * histo_points + lattice.index(0, j, first_row);
-  const std::int64_t slice = std::int64_t{count} * lattice.size[1];
-  for_each_of_histo(min(rows_a_block, lattice.size[2] - first_row), count,
-                    [&](int k, int i) { to[k * slice + i] = made[i * memory_stride + k]; });
+  const std::int64_t slice = std::int64_t{count} * lines;
+  store_histo(made, min(rows_here, rows - first_row), count,
+              histo + slot * histo_points + stages.between.index(0, j, first_row), slice);
 }
 
 /// Points also of the margin from those of the lattice alone: of `points`, or where that is null of histo-images, or
@@ -155,84 +180,55 @@ __global__ void __launch_bounds__(most_threads, least_blocks)
                       const float* histo, std::int64_t histo_points, float* to) {
   extern __shared__ float shared[];
   chain::wait_for_those_before();
-  const Share share;
+  const Share share(many_rows);
   const int j = static_cast<int>(blockIdx.x), slot = static_cast<int>(blockIdx.y);
   const DeviceStages& stages = views[slot];
   const DirectLattice& lattice = stages.between;
   const int count = lattice.size[0], begin = at.margin + stages.reach;
   if (j >= lattice.size[1]) return;
-  const int first_row = static_cast<int>(blockIdx.z) * rows_a_block;
-  const int rows = min(rows_a_block, lattice.size[2] - first_row);
-  const GivenPoints given(shared, begin, count, begin + spare_points);
-  given.clear_around(0, rows == rows_a_block ? count : 0);
-  if (rows < rows_a_block) __syncthreads();
+  const int first_row = static_cast<int>(blockIdx.z) * many_rows;
+  const int rows = min(many_rows, lattice.size[2] - first_row);
+  const LineRows given{shared + stages.blocks * tap_block, LineRows::odd(count + 2 * begin + spare_points)};
+  load_rest(stages, shared);
+  for (int n = static_cast<int>(threadIdx.x); n < many_rows * given.stride; n += static_cast<int>(blockDim.x))
+    given.values[n] = 0;
+  __syncthreads();
   if (points) {
-    given.copy(points + slot * slot_size + at.at(j, 0) + first_row, at.rows, 0, count, at.rows - first_row);
+    constexpr int fours = many_rows / 4;
+    const int four = static_cast<int>(threadIdx.x) % fours;
+    const float* const line = points + slot * slot_size + at.at(j, 0) + first_row + 4 * four;
+    for (int i = static_cast<int>(threadIdx.x) / fours; i < count && first_row + 4 * four < at.rows;
+         i += static_cast<int>(blockDim.x) / fours) {
+      const float4 values = four_of(line + std::int64_t{i} * at.rows);
+      *given.at(4 * four, begin + i) = values.x, *given.at(4 * four + 1, begin + i) = values.y;
+      *given.at(4 * four + 2, begin + i) = values.z, *given.at(4 * four + 3, begin + i) = values.w;
+    }
   } else {
-    const float* const in = histo ? histo + slot * histo_points + lattice.index(0, j, first_row) : nullptr;
-    const std::int64_t slice = std::int64_t{count} * lattice.size[1];
-    for_each_of_histo(rows, count, [&](int k, int i) { given.at(i)[k] = in ? in[k * slice + i] : 1.0f; });
+    load_histo(histo ? histo + slot * histo_points + lattice.index(0, j, first_row) : nullptr,
+               std::int64_t{count} * lattice.size[1], rows, count, -begin, count + begin, given);
   }
   __syncthreads();
   const int made = count + 2 * at.margin;
-  for (int first = share.first; first < made && share.row < at.rows; first += share.step) {
+  for (int first = share.first; share.has_any() && first < made && first_row + share.row < at.rows;
+       first += share.step) {
     float sums[outputs_a_thread];
-    convolve(given.at(first - begin) + share.lane, stages, sums);
-    float* const out = to + slot * slot_size + at.at(j, first - at.margin) + share.row;
+    convolve(given.at(share.row, first), shared, 0, stages.blocks, sums);
+    float* const out = to + slot * slot_size + at.at(j, first - at.margin) + first_row + share.row;
 #pragma unroll
     for (int e = 0; e < outputs_a_thread; ++e)
       if (first + e < made) out[e * at.rows] = sums[e];
   }
 }
 
-__global__ void to_columns(const float* images, std::int64_t image_size, int columns, int voxels, StageColumns to) {
-  __shared__ float values[flip_tile][flip_tile + 1];
-  chain::wait_for_those_before();
-  const int slot = static_cast<int>(blockIdx.z);
-  const int column = static_cast<int>(blockIdx.x) * flip_tile + static_cast<int>(threadIdx.x);
-  for (int n = threadIdx.y; n < flip_tile; n += flip_rows) {
-    const int z = static_cast<int>(blockIdx.y) * flip_tile + n;
-    if (z < voxels && column < columns)
-      values[n][threadIdx.x] = images ? images[slot * image_size + std::int64_t{z} * columns + column] : 1.0f;
-  }
-  __syncthreads();
-  const int z = static_cast<int>(blockIdx.y) * flip_tile + static_cast<int>(threadIdx.x);
-  for (int n = threadIdx.y; n < flip_tile; n += flip_rows) {
-    const int at = static_cast<int>(blockIdx.x) * flip_tile + n;
-    if (at < columns && z < voxels)
-      to.values[slot * to.slot_size + std::int64_t{at} * to.stride + z] = values[threadIdx.x][n];
-  }
+std::size_t memory_of_rows(int rows, int points) {
+  return sizeof(float) * static_cast<std::size_t>(rows) * static_cast<std::size_t>(LineRows::odd(points));
 }
 
-/// images[slot] (+)= the sum of so many columns from the slot's on.
-__global__ void from_columns(StageColumns from, int columns, int voxels, bool adds, int sums, float* images,
-                             std::int64_t image_size) {
-  __shared__ float values[flip_tile][flip_tile + 1];
-  chain::wait_for_those_before();
-  const int slot = static_cast<int>(blockIdx.z);
-  const int z = static_cast<int>(blockIdx.y) * flip_tile + static_cast<int>(threadIdx.x);
-  constexpr int of_thread = flip_tile / flip_rows;
-  const int first = static_cast<int>(blockIdx.x) * flip_tile + static_cast<int>(threadIdx.y);
-  float sum[of_thread] = {};
-  for (int part = 0; part < sums && z < voxels; ++part)
-#pragma unroll
-    for (int n = 0; n < of_thread; ++n)
-      if (first + n * flip_rows < columns) sum[n] += from.at(slot + part, first + n * flip_rows)[z];
-#pragma unroll
-  for (int n = 0; n < of_thread; ++n) values[threadIdx.y + n * flip_rows][threadIdx.x] = sum[n];
-  __syncthreads();
-  const int column = static_cast<int>(blockIdx.x) * flip_tile + static_cast<int>(threadIdx.x);
-  for (int n = threadIdx.y; n < flip_tile; n += flip_rows) {
-    const int at = static_cast<int>(blockIdx.y) * flip_tile + n;
-    if (column >= columns || at >= voxels) continue;
-    float& to = images[slot * image_size + std::int64_t{at} * columns + column];
-    to = adds ? to + values[threadIdx.x][n] : values[threadIdx.x][n];
-  }
+int segments_of(int points) {
+  return (points + outputs_a_thread - 1) / outputs_a_thread;
 }
 
-dim3 flip_blocks(const Grid& grid, int slots) {
-  return {parts(grid.stride(2), flip_tile), parts(grid.size[2], flip_tile), static_cast<unsigned>(slots)};
-}
+}  // namespace
 
 std::size_t most_shared_bytes() {
   int device = 0, most = 0;
@@ -241,72 +237,65 @@ std::size_t most_shared_bytes() {
   return static_cast<std::size_t>(most);
 }
 
-template <class Kernel>
-void take_shared(Kernel kernel, std::size_t bytes) {
-  check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-             "take shared memory");
+/// How convolve_inwards() is to run with so many rows a block.
+Convolution::Inwards Convolution::inwards_of(int rows, bool in_windows) const {
+  const int width = points_ + 2 * lattice_.margin, segments = segments_of(points_);
+  Inwards how;
+  how.rows = rows;
+  how.threads =
+      threads_for(std::max(segments * rows, in_windows ? width * (rows / outputs_a_thread) : 0), most_threads);
+  const bool is_one_round = points_ <= static_cast<int>(how.threads) / rows * outputs_a_thread;
+  how.bytes = memory_of_rest(lattice_.margin) + memory_of_rows(rows, width + spare_points);
+  const Window window = Window::of(rows, taps_);
+  const std::size_t of_windows =
+      in_windows ? sizeof(float) * static_cast<std::size_t>(width) * static_cast<std::size_t>(1 + window.stride) : 0;
+  how.bytes += std::max(of_windows, is_one_round ? 0 : memory_of_rows(rows, points_ + outputs_a_thread));
+  return how;
 }
 
-std::size_t memory_of_points(int points) {
-  return sizeof(float) * static_cast<std::size_t>(points) * memory_stride;
-}
-
-/// Whether a block has a thread for each of its shares.
-bool is_one_round(int points) {
-  return points <= most_threads / rows_a_block * outputs_a_thread;
-}
-
-unsigned threads_for(int points) {
-  const int segments = (points + outputs_a_thread - 1) / outputs_a_thread;
-  return static_cast<unsigned>(std::min(most_threads, segments * rows_a_block));
-}
-
-}  // namespace
-
-void queue_to_columns(const float* images, const Grid& grid, int slots, const StageColumns& to, Stream stream) {
-  chain::launch("put images into columns", to_columns, flip_blocks(grid, slots), dim3(flip_tile, flip_rows), 0, stream,
-                images, grid.voxels(), static_cast<int>(grid.stride(2)), grid.size[2], to);
-}
-
-void queue_from_columns(const StageColumns& from, const Grid& grid, int slots, float* images, Stream stream) {
-  chain::launch("put columns into images", from_columns, flip_blocks(grid, slots), dim3(flip_tile, flip_rows), 0,
-                stream, from, static_cast<int>(grid.stride(2)), grid.size[2], false, 1, images, grid.voxels());
-}
-
-void queue_add_columns(const StageColumns& from, const Grid& grid, int slots, float* image, Stream stream) {
-  chain::launch("add columns to an image", from_columns, flip_blocks(grid, 1), dim3(flip_tile, flip_rows), 0, stream,
-                from, static_cast<int>(grid.stride(2)), grid.size[2], true, slots, image, grid.voxels());
-}
-
-Convolution::Convolution(const StageLattice& lattice, int points)
+Convolution::Convolution(const StageLattice& lattice, int points, int taps)
     : lattice_(lattice),
       points_(points),
-      inwards_bytes_(
-          memory_of_points(points + 2 * lattice.margin + spare_points + (is_one_round(points) ? 0 : points))),
-      outwards_bytes_(memory_of_points(points + 4 * lattice.margin + spare_points)) {
-  if (outwards_bytes_ > most_shared_bytes())
+      taps_(taps),
+      outwards_bytes_(memory_of_rest(lattice.margin) +
+                      memory_of_rows(many_rows, points + 4 * lattice.margin + spare_points)) {
+  const std::size_t most = most_shared_bytes();
+  in_windows_ = taps > 0 && inwards_of(few_rows, true).bytes <= most;
+  few_ = inwards_of(few_rows, in_windows_);
+  many_ = inwards_of(many_rows, in_windows_);
+  if (many_.bytes > most / 2) many_ = few_;
+  if (std::max(outwards_bytes_, few_.bytes) > most)
     throw std::invalid_argument(
         "the image's rows are longer than this GPU's shared memory allows two_stage: take larger voxels, operator "
         "one_stage, or backend: cpu");
-  take_shared(convolve_inwards, inwards_bytes_);
-  take_shared(convolve_outwards, outwards_bytes_);
+  for (const auto kernel : {convolve_inwards<few_rows, true>, convolve_inwards<few_rows, false>}) take_shared(kernel);
+  if (many_.rows == many_rows)
+    for (const auto kernel : {convolve_inwards<many_rows, true>, convolve_inwards<many_rows, false>})
+      take_shared(kernel);
+  take_shared(convolve_outwards);
 }
 
-dim3 Convolution::blocks(const StageViews& views) const {
-  return {static_cast<unsigned>(lattice_.lines), static_cast<unsigned>(views.count),
-          parts(lattice_.rows, rows_a_block)};
+dim3 Convolution::blocks(const StageViews& views, int rows) const {
+  return {static_cast<unsigned>(lattice_.lines), static_cast<unsigned>(views.count), parts(lattice_.rows, rows)};
 }
 
 void Convolution::queue_inwards(const StageViews& views, const StageLattice& gathered, const float* from, int voxels,
                                 float* points, float* histo, std::int64_t histo_points, Stream stream) const {
-  chain::launch("convolve views", convolve_inwards, blocks(views), threads_for(points_), inwards_bytes_, stream, views,
-                lattice_, gathered, from, voxels, points, histo, histo_points);
+  // Few rows a block fill the GPU with one view, and are no more rows in all; many read less of their neighbours'.
+  const bool wastes = parts(lattice_.rows, many_rows) * many_rows > parts(lattice_.rows, few_rows) * few_rows;
+  const Inwards& how = views.count == 1 || wastes ? few_ : many_;
+  const auto staged = how.rows == few_rows ? convolve_inwards<few_rows, true> : convolve_inwards<many_rows, true>;
+  const auto direct = how.rows == few_rows ? convolve_inwards<few_rows, false> : convolve_inwards<many_rows, false>;
+  chain::launch("convolve views", in_windows_ ? staged : direct, blocks(views, how.rows), how.threads, how.bytes,
+                stream, views, lattice_, gathered, Window::of(how.rows, taps_), from, voxels, points, histo,
+                histo_points);
 }
 
 void Convolution::queue_outwards(const StageViews& views, const float* points, const float* histo,
                                  std::int64_t histo_points, float* to, Stream stream) const {
-  chain::launch("convolve views", convolve_outwards, blocks(views), threads_for(points_ + 2 * lattice_.margin),
-                outwards_bytes_, stream, views, lattice_, lattice_.floats(), points, histo, histo_points, to);
+  chain::launch("convolve views", convolve_outwards, blocks(views, many_rows),
+                threads_for(segments_of(points_ + 2 * lattice_.margin) * many_rows, most_threads), outwards_bytes_,
+                stream, views, lattice_, lattice_.floats(), points, histo, histo_points, to);
 }
 
 }  // namespace tofstream::two_stage

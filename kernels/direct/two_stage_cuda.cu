@@ -23,7 +23,15 @@ class TwoStageCuda final : public DirectProjector {
     lattice_ = lattice_of(stages);
     gathered_ = lattice_;
     gathered_.rows = column_stride();
-    convolution_.emplace(lattice_, lattice_.made - 2 * lattice_.margin);
+    int taps = 0, rows = 0;
+    for (const DeviceStages& place : stages) {
+      taps = std::max(taps, place.taps.blocks);
+      rows = std::max(rows, place.between.size[2]);
+    }
+    const int points_of_line = lattice_.made - 2 * lattice_.margin;
+    convolution_.emplace(lattice_, points_of_line, taps);
+    if (taps > 0) collected_.emplace(gathered_, rows);
+    collects_ = collected_ && collected_->fit();
     const StageViews all{stages_.data(), all_places_.data(), static_cast<int>(stages.size())};
     std::size_t most_bytes = most_bytes_of_direct_tables;
     const RadialSteps steps = profiles().steps();
@@ -75,10 +83,13 @@ class TwoStageCuda final : public DirectProjector {
             histo_->queue_to_rows(group, histo_columns(), rows_.data(), stream);
             out_->queue_to_points(group, {rows_.data(), row_floats(), other_points_.data(), lattice_.floats()}, stream);
             convolution_->queue_outwards(group, other_points_.data(), nullptr, 0, points_.data(), stream);
-          } else {
+          } else if (!collects_) {
             convolution_->queue_outwards(group, nullptr, histo, points(), points_.data(), stream);
           }
-          queue_from_points(group, lattice_, points_.data(), gathered_, gathered_points_.data(), stream);
+          if (collects_)
+            collected_->queue(group, histo, points(), gathered_points_.data(), stream);
+          else
+            queue_from_points(group, lattice_, points_.data(), gathered_, gathered_points_.data(), stream);
           in_->prepare(group, stream);
           if (first == 0) {
             sums = in_->sums_of(group.count);
@@ -106,8 +117,8 @@ class TwoStageCuda final : public DirectProjector {
       splits[p].emplace(grid(), frames()[p], settings().kernel, profiles(), settings().lattice);
     });
     std::vector<RadialGaussian> parts_of_all;
-    std::vector<float> rest, along;
-    std::vector<std::int32_t> starts;
+    std::vector<float> rest, along, taps;
+    std::vector<std::int32_t> starts, first_rows;
     std::vector<RadialLaw> laws;
     std::vector<std::size_t> part_begins;  // of laws
     const auto add_laws = [&](const TwoStageSplit& split, const ResamplingKernel& kernel) {
@@ -137,7 +148,10 @@ class TwoStageCuda final : public DirectProjector {
       const std::vector<float> weights = split.rest_weights(static_cast<double>(settings().kernel.cut_sigma));
       to.reach = static_cast<int>(weights.size() / 2);
       to.blocks = static_cast<int>(parts(static_cast<std::int64_t>(weights.size()), tap_block));
-      add_along(weights_at_points(grid(), split, to.reach), to, along, starts);
+      const WeightsAlongZ at_points = weights_at_points(grid(), split, to.reach);
+      add_along(at_points, to, along, starts);
+      if (split.fine == 1) add_taps(at_points, to, taps);
+      first_rows.insert(first_rows.end(), at_points.starts.begin(), at_points.starts.end());
       rest_begins[p] = rest.size();
       rest.insert(rest.end(), weights.begin(), weights.end());
       rest.resize(rest_begins[p] + static_cast<std::size_t>(to.blocks * tap_block), 0.0f);
@@ -148,14 +162,19 @@ class TwoStageCuda final : public DirectProjector {
     rest_ = Buffer<float>::from(rest).to(Memory::device);
     along_ = Buffer<float>::from(along).to(Memory::device);
     along_starts_ = Buffer<std::int32_t>::from(starts).to(Memory::device);
+    taps_ = Buffer<float>::from(taps).to(Memory::device);
+    first_rows_ = Buffer<std::int32_t>::from(first_rows).to(Memory::device);
     std::vector<std::int32_t> all;
-    std::size_t of_view = 0, start_of_view = 0;
+    std::size_t of_view = 0, taps_of_view = 0, start_of_view = 0;
     for (std::size_t p = 0; p < places; ++p) {
       DeviceAlong& to = stages[p].along;
       const auto width = static_cast<std::size_t>(stages[p].between.size[0] + 2 * stages[p].reach);
       to.weights = along_.data() + of_view;
       to.starts = along_starts_.data() + start_of_view;
+      stages[p].taps.weights = taps_.data() + taps_of_view;
+      stages[p].taps.first_rows = first_rows_.data() + start_of_view;
       of_view += width * static_cast<std::size_t>(to.count);
+      taps_of_view += width * static_cast<std::size_t>(stages[p].taps.blocks * tap_block);
       start_of_view += width;
       stages[p].in.radial = radial_laws_.data() + in_laws[p];
       stages[p].out.radial = radial_laws_.data() + out_laws[p];
@@ -183,6 +202,16 @@ class TwoStageCuda final : public DirectProjector {
     }
   }
 
+  /// The same as lines read them.
+  static void add_taps(const WeightsAlongZ& from, DeviceStages& stages, std::vector<float>& weights) {
+    stages.taps.blocks = static_cast<int>(parts(from.count, tap_block));
+    for (std::size_t place = 0; place < from.starts.size(); ++place) {
+      const float* const own = from.at(static_cast<std::int64_t>(place));
+      weights.insert(weights.end(), own, own + from.count);
+      weights.resize(weights.size() + static_cast<std::size_t>(stages.taps.blocks * tap_block - from.count), 0.0f);
+    }
+  }
+
   /// Room for the points of any view.
   static StageLattice lattice_of(const std::vector<DeviceStages>& stages) {
     StageLattice lattice;
@@ -201,13 +230,13 @@ class TwoStageCuda final : public DirectProjector {
   /// Calls work(group, first view) for some views at a time.
   template <class Work>
   void for_each_group(const Views& views, const Work& work, Stream stream) {
-    const std::int64_t a_view =
-        gathered_.floats() + lattice_.floats() + (on_image_ ? row_floats() + column_floats() + lattice_.floats() : 0);
+    const std::int64_t a_view = gathered_.floats() + (collects_ ? 0 : lattice_.floats()) +
+                                (on_image_ ? row_floats() + column_floats() + lattice_.floats() : 0);
     const auto held = static_cast<std::int64_t>(most_bytes_of_direct_stages / sizeof(float)) / a_view;
     constexpr std::int64_t most = 1 << 14;  // a grid of blocks has no more than 65535 along y
     const auto group = static_cast<int>(std::clamp<std::int64_t>(held, 1, std::min<std::int64_t>(views.views, most)));
     make_points(gathered_points_, gathered_, group, stream);
-    make_points(points_, lattice_, group, stream);
+    if (!collects_) make_points(points_, lattice_, group, stream);
     if (on_image_) {
       make_points(other_points_, lattice_, group, stream);
       make_room(rows_, Memory::device, row_floats() * group, stream);
@@ -222,15 +251,16 @@ class TwoStageCuda final : public DirectProjector {
       buffer = Buffer<float>::zeros(Memory::device, views * lattice.floats(), stream);
   }
 
-  bool on_image_;
+  bool on_image_, collects_ = false;
   StageLattice lattice_, gathered_;  // the latter with voxels' rows
   Buffer<RadialGaussian> radial_parts_;
   Buffer<RadialLaw> radial_laws_;
-  Buffer<float> rest_, along_;
-  Buffer<std::int32_t> along_starts_;
+  Buffer<float> rest_, along_, taps_;
+  Buffer<std::int32_t> along_starts_, first_rows_;
   Buffer<DeviceStages> stages_;
   Buffer<std::int32_t> all_places_;
   std::optional<Convolution> convolution_;
+  std::optional<CollectedLines> collected_;
   std::optional<PlaneResampling> in_, out_;
   std::optional<HistoColumns> histo_;
   Buffer<float> image_columns_, sums_, gathered_points_, points_, other_points_, rows_, histo_columns_;

@@ -29,6 +29,21 @@ struct DeviceAlong {
   int count = 0;  // whole fours
 };
 
+/// The same of points, as lines read them: [place][blocks][tap_block] from the row on at which they begin.
+struct DeviceTaps {
+  const float* weights = nullptr;
+  const std::int32_t* first_rows = nullptr;
+  int blocks = 0;
+
+  __device__ int first_row(int place) const { return __ldg(first_rows + place); }
+  __device__ void read(int place, int block, float (&weight)[tap_block]) const {
+    const auto* const of = reinterpret_cast<const float4*>(weights) + (place * blocks + block) * (tap_block / 4);
+    const float4 low = __ldg(of), high = __ldg(of + 1);
+    weight[0] = low.x, weight[1] = low.y, weight[2] = low.z, weight[3] = low.w;
+    weight[4] = high.x, weight[5] = high.y, weight[6] = high.z, weight[7] = high.w;
+  }
+};
+
 struct DeviceStages {
   DirectLattice between;
   ViewFrame frame;
@@ -36,6 +51,7 @@ struct DeviceStages {
   const float* rest = nullptr;  // of the convolution, in whole blocks, the last ones 0
   int fine = 1, reach = 0, blocks = 1;
   DeviceAlong along;  // of points from -reach on: the first resampling's
+  DeviceTaps taps;    // where the lattice has the voxels' spacing
 
   TOFSTREAM_HOST_DEVICE const DeviceResampling& resampling(bool is_out) const { return is_out ? out : in; }
 };
@@ -86,24 +102,52 @@ void queue_add_columns(const StageColumns& from, const Grid& grid, int slots, fl
 /// The convolution along t with the rest of the ToF response. Histo-images are [slot][z][line][point].
 class Convolution {
  public:
-  /// For lattices with lines of at most so many points. Throws std::invalid_argument where they do not fit shared
-  /// memory.
-  Convolution(const StageLattice& lattice, int points);
+  /// For lattices with lines of at most so many points, and so many blocks of taps along z, or none. Throws
+  /// std::invalid_argument where they do not fit shared memory.
+  Convolution(const StageLattice& lattice, int points, int taps);
   /// Points of a view's lattice, from voxels' rows at those that lie also in its margin, which `gathered` says how they
   /// lie in memory; into `points`, or where that is null into histo-images.
   void queue_inwards(const StageViews& views, const StageLattice& gathered, const float* from, int voxels,
                      float* points, float* histo, std::int64_t histo_points, Stream stream) const;
-  /// The convolution's transpose: points also of the margin, from those of the lattice alone: of `points`, or where that
-  /// is null of histo-images, or where these are null too from ones.
+  /// The convolution's transpose: points also of the margin, from those of the lattice alone: of `points`, or where
+  /// that is null of histo-images, or where these are null too from ones.
   void queue_outwards(const StageViews& views, const float* points, const float* histo, std::int64_t histo_points,
                       float* to, Stream stream) const;
 
  private:
-  dim3 blocks(const StageViews& views) const;
+  /// Of a block.
+  struct Inwards {
+    int rows = 0;
+    unsigned threads = 0;
+    std::size_t bytes = 0;
+  };
+  Inwards inwards_of(int rows, bool in_windows) const;
+  dim3 blocks(const StageViews& views, int rows) const;
 
   StageLattice lattice_;
-  int points_ = 0;
-  std::size_t inwards_bytes_ = 0, outwards_bytes_ = 0;
+  int points_ = 0, taps_ = 0;
+  bool in_windows_ = false;  // along z
+  Inwards few_, many_;
+  std::size_t outwards_bytes_ = 0;
+};
+
+/// The convolution's transpose and that of the resampling along z in one, of lattices with the voxels' spacing where
+/// shared memory holds all rows of some points.
+class CollectedLines {
+ public:
+  /// For lines of at most so many rows.
+  CollectedLines(const StageLattice& gathered, int rows);
+  bool fit() const { return fit_; }
+  /// Voxels' rows of points, as `gathered` says, from histo-images, or where these are null from ones.
+  void queue(const StageViews& views, const float* histo, std::int64_t histo_points, float* voxel_rows,
+             Stream stream) const;
+
+ private:
+  StageLattice gathered_;
+  int first_floats_ = 0;
+  unsigned threads_ = 0;
+  std::size_t bytes_ = 0;
+  bool fit_ = false;
 };
 
 }  // namespace tofstream::two_stage

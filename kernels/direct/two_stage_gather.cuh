@@ -11,9 +11,9 @@ namespace tofstream::two_stage {
 /// Targets in groups of 2 x 2; groups are numbered tile by tile, so that those of a block of threads read neighbouring
 /// sources.
 struct TargetGroups {
-  static constexpr int tile_x = 4, tile_y = 4;  // groups
-  int points = 0, lines = 0;                    // targets
-  int width = 0;                                // of a line in memory
+  static constexpr int tile_x = 4, tile_y = 4, of_tile = tile_x * tile_y;  // groups
+  int points = 0, lines = 0;                                               // targets
+  int width = 0;                                                           // of a line in memory
   int tiles_x = 0, tiles_y = 0;
 
   TargetGroups() = default;
@@ -23,20 +23,27 @@ struct TargetGroups {
         width(width),
         tiles_x(static_cast<int>(parts(points, 2 * tile_x))),
         tiles_y(static_cast<int>(parts(lines, 2 * tile_y))) {}
-  TOFSTREAM_HOST_DEVICE int count() const { return tiles_x * tiles_y * tile_x * tile_y; }
+  TOFSTREAM_HOST_DEVICE int tiles() const { return tiles_x * tiles_y; }
+  TOFSTREAM_HOST_DEVICE int count() const { return tiles() * of_tile; }
 };
 
-/// What each group of targets reads: sources, counted in fours of rows, and their weights for the group's targets (0,
-/// 0), (1, 0), (0, 1), (1, 1). Lists are in whole fours, the last ones with weights of 0.
+/// What each group of targets reads: sources, as numbers among those of its tile, and their weights for the group's
+/// targets (0, 0), (1, 0), (0, 1), (1, 1). Lists are in whole fours, the last ones with weights of 0.
 struct GatherLists {
   const std::int32_t* begins = nullptr;  // [place][groups + 1], in a place's entries
   const std::int64_t* places = nullptr;  // where a place's entries begin; null: slot * of_slot
   std::int64_t of_slot = 0;
-  std::int32_t most_of_block = 0;  // entries
   float4* weights = nullptr;
-  std::int32_t* sources = nullptr;
+  std::uint16_t* sources = nullptr;
+  std::int32_t* columns = nullptr;  // [place or slot][tile][most_columns], the sources of a tile in ascending order
+  const std::int32_t* column_counts = nullptr;  // [place][tile]
+  std::int32_t most_of_tile = 0, most_columns = 0;
 
+  __device__ bool are_kept() const { return places; }
   __device__ std::int64_t first(int slot, int place) const { return places ? places[place] : slot * of_slot; }
+  __device__ std::int32_t* columns_of(int slot, int place, int tiles, int tile) const {
+    return columns + (std::int64_t{places ? place : slot} * tiles + tile) * most_columns;
+  }
 };
 
 /// Weights of columns across z, which only lists are made of: [slot][column] of u[count_u], s[count_s].
@@ -53,6 +60,31 @@ struct GatheredColumns {
   float* to = nullptr;
   std::int64_t to_slot = 0;
 };
+
+/// The first target of a group.
+struct FirstTarget {
+  int x = 0, y = 0;
+  __device__ FirstTarget(const TargetGroups& groups, int group) {
+    const int tile = group / TargetGroups::of_tile, within = group % TargetGroups::of_tile;
+    x = 2 * (tile % groups.tiles_x * TargetGroups::tile_x + within % TargetGroups::tile_x);
+    y = 2 * (tile / groups.tiles_x * TargetGroups::tile_y + within / TargetGroups::tile_x);
+  }
+};
+
+/// What a block of threads has of columns: some of their fours of rows, of a tile's sources in shared memory, or where
+/// these are too many in none.
+struct GatherShape {
+  int fours = 0, chunks = 0;
+  std::size_t bytes = 0;  // of shared memory; 0: all is read from where it is
+
+  static GatherShape of(int most_of_tile, int most_columns, int rows);
+};
+
+/// to[slot][target] (+)= the weighted sources of its list, of slots n, n + slots, ... `most_entries`: that a thread
+/// adds up at most.
+void queue_gather(const StageViews& views, const GatherLists& lists, const TargetGroups& groups,
+                  const GatherShape& shape, int rows, const GatheredColumns& columns, int slots, bool adds,
+                  int most_entries, Stream stream);
 
 /// One of the resamplings across z, of all views of a set.
 class PlaneResampling {
@@ -76,17 +108,21 @@ class PlaneResampling {
  private:
   struct Lists {
     TargetGroups groups;
-    Buffer<std::int32_t> begins, sources;
+    int sources = 0;  // that there are
+    Buffer<std::int32_t> begins, columns, column_counts;
+    Buffer<std::uint16_t> entries;
     Buffer<std::int64_t> places;
     Buffer<float4> weights;
-    std::int64_t most = 0;                    // entries of a place
-    std::int32_t most_of_group = 0;           // that a thread reads
-    std::int32_t most_of_block = 0;           // and those of a block
-    std::size_t shared_bytes = 0;             // for these; 0: too many
+    std::int64_t most = 0;           // entries of a place
+    std::int32_t most_of_group = 0;  // that a thread reads
+    std::int32_t most_of_tile = 0;   // and those of a block
+    std::int32_t most_columns = 0;   // of a tile
+    GatherShape shape;
     std::vector<std::int64_t> place_entries;  // where each begins, and all
   };
 
   int columns() const { return static_cast<int>(grid_.stride(2)); }
+  static std::size_t column_numbers(const Lists& lists);
   GatherLists at(Lists& lists) const;
   WeightsAcross across();
   void make_room(int views, Stream stream);

@@ -44,17 +44,13 @@ __global__ void update_penalised(PenalisedArrays arrays, std::int64_t voxels, un
 
 }  // namespace
 
-void queue_maximum_cuda(const float* s, std::int64_t voxels, unsigned* maximum_bits, Stream stream) {
+float checked_maximum_cuda(const float* s, std::int64_t voxels, Stream stream) {
+  auto bits = Buffer<unsigned>::zeros(Memory::device, 1, stream);
   constexpr unsigned most_blocks = 512;  // each warp has an atomic operation on one word
   if (voxels > 0)
     find_maximum<<<std::min(elementwise::blocks(voxels), most_blocks), elementwise::threads, 0, stream>>>(s, voxels,
-                                                                                                          maximum_bits);
+                                                                                                          bits.data());
   check_launch("find the largest sensitivity");
-}
-
-float checked_maximum_cuda(const float* s, std::int64_t voxels, Stream stream) {
-  auto bits = Buffer<unsigned>::zeros(Memory::device, 1, stream);
-  queue_maximum_cuda(s, voxels, bits.data(), stream);
   const unsigned found = bits.to_vector(stream)[0];
   float maximum = 0;
   std::memcpy(&maximum, &found, sizeof maximum);

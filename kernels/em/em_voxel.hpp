@@ -84,8 +84,6 @@ struct SubsetArrays {
   }
 };
 
-/// Raises *maximum_bits, in device memory, to the bits of the largest magnitude(), which compare as floats do.
-void queue_maximum_cuda(const float* s, std::int64_t voxels, unsigned* maximum_bits, Stream stream);
 float checked_maximum_cuda(const float* s, std::int64_t voxels, Stream stream);
 void invert_cuda(const float* s, float threshold, float* inverse, std::int64_t voxels, Stream stream);
 void invert_subset_cuda(const SubsetArrays& arrays, std::int64_t voxels, Stream stream);

@@ -38,8 +38,10 @@ detail::RamlaFound ramla_update_cpu(const detail::RamlaArrays& arrays, std::int6
   const auto replaced = tbb::parallel_reduce(
       RamlaRange(0, voxels, ramla_grain), std::int64_t{0},
       [&](const RamlaRange& range, std::int64_t count) {
-        for (std::int64_t v = range.begin(); v < range.end(); ++v) count += detail::ramla_voxel(arrays, factors, v);
-        return count;
+        int replaced_here = 0;
+        for (std::int64_t v = range.begin(); v < range.end(); ++v)
+          arrays.estimate[v] = detail::ramla_voxel(detail::RamlaVoxel::of(arrays, v), factors, replaced_here);
+        return count + replaced_here;
       },
       std::plus<>());
   return {maximum, replaced};

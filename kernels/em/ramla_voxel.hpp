@@ -26,19 +26,25 @@ struct RamlaFactors {
         of_back_projection(static_cast<float>(a.relaxation / static_cast<double>(maximum) / a.time_fraction)) {}
 };
 
-/// Updates one voxel in place; 1 where the value was not finite and became 0, else 0.
-TOFSTREAM_HOST_DEVICE inline int ramla_voxel(const RamlaArrays& a, const RamlaFactors& factors, std::int64_t v) {
-  if (a.inverse[v] < 0) return 0;  // keeps_voxel of em_voxel.hpp
-  if (a.inverse[v] == 0) {
-    a.estimate[v] = 0;
-    return 0;
+/// What an update reads of a voxel.
+struct RamlaVoxel {
+  float estimate = 0, sensitivity = 0, inverse = 0, back_projection = 0;
+
+  TOFSTREAM_HOST_DEVICE static RamlaVoxel of(const RamlaArrays& a, std::int64_t v) {
+    return {a.estimate[v], a.sensitivity[v], a.inverse[v], a.back_projection[v]};
   }
+};
+
+/// What becomes of the estimate; counts in `replaced` a value that was not finite and became 0.
+TOFSTREAM_HOST_DEVICE inline float ramla_voxel(const RamlaVoxel& voxel, const RamlaFactors& factors, int& replaced) {
+  if (voxel.inverse < 0) return voxel.estimate;  // keeps_voxel of em_voxel.hpp
+  if (voxel.inverse == 0) return 0;
   // Factors are not negative, and neither is their sum, which rounding does not change.
-  const float kept = 1 - factors.of_sensitivity * a.sensitivity[v];
-  const float next = a.estimate[v] * ((kept > 0 ? kept : 0) + factors.of_back_projection * a.back_projection[v]);
+  const float kept = 1 - factors.of_sensitivity * voxel.sensitivity;
+  const float next = voxel.estimate * ((kept > 0 ? kept : 0) + factors.of_back_projection * voxel.back_projection);
   const bool finite = next <= FLT_MAX && next >= -FLT_MAX;
-  a.estimate[v] = finite ? next : 0.0f;
-  return finite ? 0 : 1;
+  replaced += finite ? 0 : 1;
+  return finite ? next : 0.0f;
 }
 
 /// What an update found: the largest sensitivity, and how many values became 0. Where the maximum cannot be, nothing

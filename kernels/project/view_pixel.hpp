@@ -15,18 +15,21 @@ TOFSTREAM_HOST_DEVICE inline float efficiency_of_pixel(const Views& views, int v
   return views.multiplicative ? weight * views.multiplicative[pixel] : weight;
 }
 
-/// w m y / (w m A x + b) for A x = `projected`. Adds the counts of a pixel without a usable expectation to `skipped`,
-/// and y log(expectation) of the others to `log_sum`.
-TOFSTREAM_HOST_DEVICE inline float ratio_of_pixel(const Views& views, int view, std::int64_t pixel, float projected,
-                                                  double& skipped, double& log_sum) {
+/// What EM makes of a pixel. y log(expectation) is counted log(expectation), which is 0 where nothing is counted.
+struct PixelRatio {
+  float ratio = 0;    // w m y / (w m A x + b); 0 without a usable expectation
+  float skipped = 0;  // counts of a pixel without one
+  float counted = 0;  // and those of the others
+  float expectation = 1;
+};
+
+/// For A x = `projected`.
+TOFSTREAM_HOST_DEVICE inline PixelRatio ratio_of_pixel(const Views& views, int view, std::int64_t pixel,
+                                                       float projected) {
   const float efficiency = efficiency_of_pixel(views, view, pixel), y = views.counts[pixel];
   const float expectation = efficiency * projected + (views.additive ? views.additive[pixel] : 0.0f);
-  if (!usable(expectation)) {
-    if (y > 0) skipped += static_cast<double>(y);
-    return 0;
-  }
-  if (y != 0) log_sum += static_cast<double>(y) * std::log(static_cast<double>(expectation));
-  return efficiency * y / expectation;
+  if (!usable(expectation)) return {0, y > 0 ? y : 0.0f, 0, 1};
+  return {efficiency * y / expectation, 0, y, y != 0 ? expectation : 1.0f};
 }
 
 }  // namespace tofstream

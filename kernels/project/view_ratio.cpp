@@ -59,8 +59,13 @@ EmTally view_ratio(const Views& views, float* projected, Backend backend, Stream
   std::vector<detail::ViewSums> of_blocks(static_cast<std::size_t>(blocks * views.views));
   for_each_view_block(views, [&](std::int64_t block, int view, std::int64_t begin, std::int64_t end) {
     detail::ViewSums sums;
-    for (std::int64_t i = begin; i < end; ++i)
-      projected[i] = ratio_of_pixel(views, view, i, projected[i], sums.skipped, sums.log_sum);
+    for (std::int64_t i = begin; i < end; ++i) {
+      const PixelRatio pixel = ratio_of_pixel(views, view, i, projected[i]);
+      projected[i] = pixel.ratio;
+      sums.skipped += static_cast<double>(pixel.skipped);
+      if (pixel.counted != 0)
+        sums.log_sum += static_cast<double>(pixel.counted) * std::log(static_cast<double>(pixel.expectation));
+    }
     of_blocks[static_cast<std::size_t>(block)] = sums;
   });
   std::vector<detail::ViewSums> of_views(static_cast<std::size_t>(views.views));

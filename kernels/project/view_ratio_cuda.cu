@@ -1,12 +1,12 @@
 // Ratios of views in CUDA: see view_ratio.hpp. A block of threads sums over a stretch of a view in a fixed order, and
 // the host over a view's stretches in theirs: no atomics, the same bits each time.
 #include <algorithm>
-#include <atomic>
-#include <stdexcept>
 #include <vector>
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/elementwise.cuh"
+#include "kernels/cuda/host_flag.cuh"
+#include "kernels/math/log_table.cuh"
 #include "kernels/project/view_pixel.hpp"
 #include "kernels/project/view_ratio.hpp"
 
@@ -14,18 +14,38 @@ namespace tofstream {
 
 namespace {
 
-constexpr int ratio_threads = 256;
-constexpr std::int64_t stretch_pixels = 2 * ratio_threads;  // few, so that a few small views fill a GPU
+constexpr int ratio_threads = 256, pixels_at_once = 4;
+constexpr const char* ratio_purpose = "compare views with their expectation";
+
+/// Pixels that a block sums over: few, so that a few small views fill a GPU, or where a view does so itself more, whose
+/// sums cost less.
+TOFSTREAM_HOST_DEVICE std::int64_t stretch_of(std::int64_t pixels) {
+  constexpr std::int64_t large_view = 1 << 18;
+  return pixels < large_view ? 2 * ratio_threads : 8 * ratio_threads;
+}
 
 __global__ void __launch_bounds__(ratio_threads)
     ratio_of_views(Views views, std::int64_t pixels, float* projected, detail::StretchSum* sums) {
-  const std::int64_t begin = std::int64_t{blockIdx.x} * stretch_pixels;
-  const std::int64_t end = begin + stretch_pixels < pixels ? begin + stretch_pixels : pixels;
-  const std::int64_t first = std::int64_t{blockIdx.y} * pixels;
+  const auto view = static_cast<int>(blockIdx.y);
+  const std::int64_t stretch = stretch_of(pixels), begin = std::int64_t{blockIdx.x} * stretch;
+  const std::int64_t end = begin + stretch < pixels ? begin + stretch : pixels;
+  const std::int64_t first = std::int64_t{view} * pixels;
   double skipped = 0, log_sum = 0;
-  for (std::int64_t i = begin + threadIdx.x; i < end; i += ratio_threads)
-    projected[first + i] =
-        ratio_of_pixel(views, static_cast<int>(blockIdx.y), first + i, projected[first + i], skipped, log_sum);
+  for (std::int64_t i = begin + threadIdx.x; i < end; i += pixels_at_once * ratio_threads) {
+    // All is read before anything is written, which the compiler must take for what is read next.
+    PixelRatio of[pixels_at_once];
+#pragma unroll
+    for (int n = 0; n < pixels_at_once; ++n) {
+      const std::int64_t pixel = first + i + n * ratio_threads;
+      if (i + n * ratio_threads < end) of[n] = ratio_of_pixel(views, view, pixel, projected[pixel]);
+    }
+#pragma unroll
+    for (int n = 0; n < pixels_at_once; ++n) {
+      skipped += static_cast<double>(of[n].skipped);
+      log_sum += static_cast<double>(of[n].counted) * log_of_float(of[n].expectation);
+      if (i + n * ratio_threads < end) projected[first + i + n * ratio_threads] = of[n].ratio;
+    }
+  }
   constexpr int lanes = 32, warps = ratio_threads / lanes;
   __shared__ double of_warps[2][warps];
   for (int half = lanes / 2; half > 0; half /= 2) {
@@ -45,8 +65,7 @@ __global__ void __launch_bounds__(ratio_threads)
   }
   detail::StretchSum& to = sums[blockIdx.y * gridDim.x + blockIdx.x];
   to.sums = sum;
-  __threadfence_system();  // whoever sees that the sums are there sees them
-  *static_cast<volatile std::uint32_t*>(&to.is_there) = 1;
+  raise_flag(to.is_there);
 }
 
 __global__ void efficiencies_of_views(Views views, std::int64_t pixels, float* values) {
@@ -55,23 +74,8 @@ __global__ void efficiencies_of_views(Views views, std::int64_t pixels, float* v
 }
 
 std::int64_t stretches_of(const Views& views) {
-  return (views.set->pixels() + stretch_pixels - 1) / stretch_pixels;
-}
-
-/// Until the device has written it. The stream is asked now and then, since a kernel that failed writes nothing.
-void wait_for(const detail::StretchSum& sum, Stream stream) {
-  constexpr int looks_a_question = 256;
-  const auto is_there = [&] {
-    return *static_cast<const volatile std::uint32_t*>(&sum.is_there) != 0;  // the device changes it
-  };
-  for (int looks = 1; !is_there(); ++looks) {
-    if (looks % looks_a_question != 0) continue;
-    const cudaError_t status = cudaStreamQuery(stream);
-    if (status == cudaErrorNotReady) continue;
-    check_cuda(status, "compare views with their expectation");
-    if (!is_there()) throw std::logic_error("the sums of views are asked for before their ratio is queued");
-  }
-  std::atomic_thread_fence(std::memory_order_acquire);
+  const std::int64_t pixels = views.set->pixels(), stretch = stretch_of(pixels);
+  return (pixels + stretch - 1) / stretch;
 }
 
 }  // namespace
@@ -89,7 +93,7 @@ void detail::StretchSums::queue_ratio(const Views& views, float* projected, Stre
   const auto stretches = static_cast<unsigned>(stretches_of(views));
   ratio_of_views<<<dim3(stretches, static_cast<unsigned>(views.views)), ratio_threads, 0, stream>>>(
       views, views.set->pixels(), projected, sums_.data());
-  check_launch("compare views with their expectation");
+  check_launch(ratio_purpose);
 }
 
 EmTally detail::StretchSums::tally(const Views& views, Stream stream) const {
@@ -97,7 +101,7 @@ EmTally detail::StretchSums::tally(const Views& views, Stream stream) const {
   const std::int64_t stretches = stretches_of(views);
   std::vector<ViewSums> of_views(static_cast<std::size_t>(views.views));
   for (std::int64_t s = 0; s < stretches * views.views; ++s) {
-    wait_for(sums_[s], stream);
+    wait_for_flag(sums_[s].is_there, stream, ratio_purpose);
     ViewSums& of_view = of_views[static_cast<std::size_t>(s / stretches)];
     of_view.skipped += sums_[s].sums.skipped;
     of_view.log_sum += sums_[s].sums.log_sum;

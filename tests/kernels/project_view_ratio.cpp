@@ -1,5 +1,6 @@
 // The EM ratio of views: its value, books in whole counts also for fractional pixels, and the same bits on any number
 // of threads.
+#include <algorithm>
 #include <cmath>
 
 #include <tbb/task_arena.h>
@@ -7,6 +8,7 @@
 #include "kernels/project/view_ratio.hpp"
 #include "tests/kernels/projector_support.hpp"
 #include "tests/kernels/view_support.hpp"
+#include "tests/support/gpu.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;
@@ -54,5 +56,28 @@ TEST_CASE("The ratio of views is the same bit for bit on any number of threads")
   };
   const auto one = on_threads(1);
   for (const int threads : {2, 3, 8}) CHECK(on_threads(threads) == one);
+}
+
+TEST_CASE("The ratio of views on CUDA is the CPU's, and its sum of logarithms within 1e-12, of small views and large") {
+  if (!gpu_or_skip()) return;
+  for (const int edge : {70, 530}) {  // a large view has other stretches
+    ViewBatch host = view_batch(circular_views(3, edge, edge));
+    std::vector<float> counts = random_numbers(host.count, 1, -10, 30), projected = random_numbers(host.count, 2, 0, 1);
+    for (float& y : counts) y = std::max(y, 0.0f);        // a quarter are none
+    for (std::size_t i = 0; i < projected.size(); ++i) {  // from 1e-36 to 1e36, and some that are not usable
+      projected[i] *= std::pow(10.0f, static_cast<float>(static_cast<int>(i % 73) - 36));
+      if (i % 101 == 0) projected[i] = i % 2 == 0 ? 0.0f : NAN;
+    }
+    set_counts(host, counts);
+    const ViewBatch there = host.to(Memory::device);
+    auto on_device = Buffer<float>::from(projected).to(Memory::device);
+    const EmTally expected = view_ratio(host.view(), projected.data(), Backend::cpu);
+    const EmTally found = view_ratio(there.view(), on_device.data(), Backend::cuda);
+    CHECK(found.used == expected.used);
+    CHECK(found.skipped == expected.skipped);
+    CHECK(expected.skipped > 0);
+    CHECK(std::abs(found.log_sum / expected.log_sum - 1) < 1e-12);
+    CHECK(on_device.to_vector() == projected);
+  }
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -118,8 +118,11 @@ TEST_CASE("DIRECT on CUDA: kernels of 1.2 to 1.5 voxels, whose weights are set b
     DirectKernel narrow = plain_kernel(12);
     narrow.radial = {{0, fwhm_mm}};
     narrow.axial_fwhm_mm = fwhm_mm;
-    check_direct_on_gpu({Grid::centred(16, 15, 9, {4, 4, 4}), {.azimuths = 5, .tilts = 1, .acceptance_deg = 10}, narrow,
-                         DirectOperator::two_stage, HistoLattice::view},
+    check_direct_on_gpu({Grid::centred(16, 15, 9, {4, 4, 4}),
+                         {.azimuths = 5, .tilts = 1, .acceptance_deg = 10},
+                         narrow,
+                         DirectOperator::two_stage,
+                         HistoLattice::view},
                         {0, 1, 3, 4});
   }
 }
@@ -138,6 +141,18 @@ TEST_CASE("DIRECT on CUDA: more rows than a block makes at a time, wide kernels"
     check_direct_on_gpu({Grid::centred(70, 33, 5, {4, 4, 4}), views, plain_kernel(17), method.method, method.lattice},
                         {1, 6});
   }
+}
+
+TEST_CASE("DIRECT on CUDA: two_stage where lists, or all rows of some points, are more than shared memory holds") {
+  if (!gpu_or_skip()) return;
+  const DirectViews views{.azimuths = 4, .tilts = 3, .acceptance_deg = 12};
+  DirectKernel wide = plain_kernel(12);
+  wide.radial = {{0, 60}};
+  check_direct_on_gpu({Grid::centred(72, 72, 5, {4, 4, 4}), views, wide, DirectOperator::two_stage, HistoLattice::view},
+                      {1, 6});
+  check_direct_on_gpu(
+      {Grid::centred(9, 9, 420, {4, 4, 4}), views, plain_kernel(12), DirectOperator::two_stage, HistoLattice::view},
+      {2, 7});
 }
 
 TEST_CASE("Events are deposited on CUDA as on the CPU, and counted by the same reasons") {
