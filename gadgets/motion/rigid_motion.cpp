@@ -1,5 +1,5 @@
-// Events of an object that moves as a whole: each line is taken to where it ran through the object, so that the image is
-// that of the object in one place. The poses are a table's.
+// Events of an object that moves as a whole: each line is taken to where it ran through the object, so that the image
+// is that of the object in one place. The poses are a table's.
 #include <cstddef>
 #include <filesystem>
 #include <optional>

@@ -76,8 +76,8 @@ __device__ inline void store_histo(const LineRows& line, int rows, int points, f
     }
 }
 
-/// Points [begin, begin + width) of a histo-image's line, with zeros where it has none; null stands for ones. Parts of two
-/// rows are under way at once.
+/// Points [begin, begin + width) of a histo-image's line, with zeros where it has none; null stands for ones. Parts of
+/// two rows are under way at once.
 __device__ inline void load_histo(const float* histo, std::int64_t slice, int rows, int points, int begin, int width,
                                   const LineRows& line) {
   constexpr int at_once = 4, rows_at_once = 2;

@@ -1,8 +1,7 @@
 // Priors: penalties beta U(x) on the differences of neighbouring voxels, which an update weighs against the data.
 //
 // A prior of neighbours: U(x) = sum over pairs j, k of w_jk kappa_j kappa_k psi(x_j, x_k), in which each pair counts
-// once, w_jk
-// = shortest edge / distance, and no neighbour lies outside the image. potentials.hpp has the psi.
+// once, w_jk = shortest edge / distance, and no neighbour lies outside the image. potentials.hpp has the psi.
 //
 // Smoothed total variation: U(x) = sum_j kappa_j^2 (sqrt(D_x^2 + D_y^2 + D_z^2 + epsilon^2) - epsilon), with D_a the
 // difference to the next voxel along the axis a times shortest edge / edge, and 0 for the last voxel (Rudin, Osher and
@@ -10,8 +9,8 @@
 //
 // Parallel level sets: U(x) = sum_j kappa_j^2 (sqrt(|g|^2 - <xi, g>^2 + epsilon^2) - epsilon), with g the same
 // differences and xi = h / sqrt(|h|^2 + eta^2), h those of an anatomical image (Ehrhardt et al., IEEE Trans Med Imaging
-// 35:2189, 2016). Where the anatomy is flat it is total variation; across an edge of it a difference costs as good as nothing, whatever
-// its sign, and along the edge it costs what it did. It is convex, since |xi| < 1.
+// 35:2189, 2016). Where the anatomy is flat it is total variation; across an edge of it a difference costs as good as
+// nothing, whatever its sign, and along the edge it costs what it did. It is convex, since |xi| < 1.
 #pragma once
 
 #include <memory>

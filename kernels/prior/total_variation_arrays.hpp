@@ -82,7 +82,8 @@ struct TotalVariationArrays {
   }
 
   /// Gives g^T M g for the parallel level sets. With n, the anatomy's gradient over eta, xi = n / sqrt(1 + |n|^2).
-  /// Written as M g = rest g + (xi x g) x xi with rest = 1 / (1 + |n|^2), it loses no digits where M is nearly singular.
+  /// Written as M g = rest g + (xi x g) x xi with rest = 1 / (1 + |n|^2), it loses no digits where M is nearly
+  /// singular.
   template <class T>
   [[gnu::always_inline]] TOFSTREAM_HOST_DEVICE T along_level_sets(const int (&at)[3], std::int64_t v,
                                                                   const T (&steps)[3], const T (&gradient)[3],

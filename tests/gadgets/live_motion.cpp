@@ -1,5 +1,5 @@
-// Poses that come live: the image of their table, whenever they come; replays and resumed runs that place every event as
-// the live run did; what happens to time without a pose; and what is refused.
+// Poses that come live: the image of their table, whenever they come; replays and resumed runs that place every event
+// as the live run did; what happens to time without a pose; and what is refused.
 #include <chrono>
 #include <cmath>
 #include <fstream>

@@ -286,7 +286,8 @@ TEST_CASE("parallel level sets: an edge that the anatomy has costs next to nothi
   const double epsilon = 1e-3, eta = 0.5;
   const auto prior = parallel_level_sets_prior(epsilon, eta, std::make_shared<const Image>(anatomy), {.beta = 1}),
              variation = total_variation_prior(epsilon, {.beta = 1});
-  // The closed form: sqrt(100 (1 - |xi|^2) + epsilon^2) - epsilon for each of 24 voxels, |xi|^2 = 50^2 / (50^2 + eta^2).
+  // The closed form: sqrt(100 (1 - |xi|^2) + epsilon^2) - epsilon for each of 24 voxels, |xi|^2 = 50^2 / (50^2 +
+  // eta^2).
   const double rest = eta * eta / (2500 + eta * eta);
   CHECK(prior->value(shared) ==
         doctest::Approx(24 * (std::sqrt(100 * rest + epsilon * epsilon) - epsilon)).epsilon(1e-5));
