@@ -2,8 +2,8 @@
 // columns along z. Across z, groups of four neighbouring columns read lists of columns, whose weights serve all rows
 // (two_stage_lists, two_stage_gather); along z a point has weights of its own (two_stage_along, two_stage_lines). So
 // forward projection gathers columns of voxels at the points of the lattice, and resamples them along z on their way
-// into the convolution along the view (two_stage_convolve); back projection is its mirror image (two_stage_collect, or the
-// parts one by one). All sums are in a fixed order.
+// into the convolution along the view (two_stage_convolve); back projection is its mirror image (two_stage_collect,
+// or the parts one by one). All sums are in a fixed order.
 #pragma once
 
 #include <cstdint>
