@@ -12,8 +12,9 @@
 
 namespace tofstream::chain {
 
-/// First in each kernel that launch() starts, before it reads or writes memory: waits until all kernels before it on
-/// the stream are complete.
+/// In each kernel that launch() starts, by each of its blocks, before it reads what kernels before it write, or writes
+/// memory: waits until all kernels before it on the stream are complete. What was there before these began, such as
+/// tables of a projector or numbers of views that the host copied, may be read earlier.
 __device__ inline void wait_for_those_before() {
 #if __CUDA_ARCH__ >= 900
   cudaTriggerProgrammaticLaunchCompletion();

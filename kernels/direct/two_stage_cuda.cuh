@@ -1,8 +1,9 @@
 // What the files of two_stage on CUDA share (two_stage.hpp). Voxels, and points of a view's lattice, are stored as
 // columns along z. Across z, groups of four neighbouring columns read lists of columns, whose weights serve all rows
-// (two_stage_gather); along z a point has weights of its own (two_stage_along). So forward projection gathers columns
-// of voxels at the points of the lattice, and resamples them along z on their way into the convolution along the view;
-// back projection is its mirror image. All sums are in a fixed order.
+// (two_stage_lists, two_stage_gather); along z a point has weights of its own (two_stage_along, two_stage_lines). So
+// forward projection gathers columns of voxels at the points of the lattice, and resamples them along z on their way
+// into the convolution along the view (two_stage_convolve); back projection is its mirror image (two_stage_collect,
+// or the parts one by one). All sums are in a fixed order.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +57,8 @@ struct DeviceStages {
   TOFSTREAM_HOST_DEVICE const DeviceResampling& resampling(bool is_out) const { return is_out ? out : in; }
 };
 
-/// Views at hand: slot i is place index[i] of the set.
+/// Views at hand: slot i is place index[i] of the set. No kernel writes what is here: it is read before those that come
+/// before are complete (chain.cuh).
 struct StageViews {
   const DeviceStages* stages = nullptr;  // of places
   const std::int32_t* index = nullptr;
