@@ -36,7 +36,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (payload.empty() || payload.size() % pose_bytes(form) != 0) return 0;  // the frame's own check
   const auto poses = read_poses({.header = {.schema = schema}, .payload = payload});
   for (const formats::StatedPose& pose : poses) read_pose(form, pose);
-  if (!std::ranges::equal(std::span(write_poses(form, poses).bytes).subspan(header_bytes), payload)) std::abort();
+  const PoseFrame again = write_poses(form, poses);
+  if (!std::ranges::equal(std::span(again.bytes).subspan(header_bytes), payload)) std::abort();
   return 0;
 }
 // SPDX-License-Identifier: Apache-2.0
