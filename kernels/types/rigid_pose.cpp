@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <span>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -18,6 +19,12 @@ Vec3d row_of(const std::array<double, 9>& m, std::size_t row) {
 
 Vec3d cross(Vec3d a, Vec3d b) {
   return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
+}
+
+void require_finite(std::span<const double> numbers) {
+  for (const double number : numbers)
+    if (!std::isfinite(number))
+      throw std::invalid_argument(fmt::format("{} is no number of a pose: all must be finite", number));
 }
 
 /// The shares by pose.
@@ -62,6 +69,7 @@ double largest_distance_mm(const RigidPose& a, const RigidPose& b, Vec3d box_mm)
 }
 
 RigidPose pose_of_matrix(const std::array<double, 12>& matrix) {
+  require_finite(matrix);
   RigidPose pose;
   for (std::size_t i = 0; i < 3; ++i) {
     for (std::size_t j = 0; j < 3; ++j) pose.rotation[3 * i + j] = matrix[4 * i + j];
@@ -85,6 +93,8 @@ RigidPose pose_of_matrix(const std::array<double, 12>& matrix) {
 }
 
 RigidPose pose_of_quaternion(const std::array<double, 4>& quaternion, const std::array<double, 3>& shift_mm) {
+  require_finite(quaternion);
+  require_finite(shift_mm);
   double squares = 0;
   for (const double part : quaternion) squares += part * part;
   if (!(squares > 1e-12) || !std::isfinite(squares))

@@ -27,11 +27,12 @@ struct RigidPose {
 double largest_distance_mm(const RigidPose& a, const RigidPose& b, Vec3d box_mm);
 
 /// The pose of a 3 x 4 matrix (row after row, its last column the shift in mm). Throws std::invalid_argument where its
-/// first three columns are not orthonormal to 1e-4 or mirror; smaller errors, those of few digits, are removed.
+/// first three columns are not orthonormal to 1e-4 or mirror, and for numbers that are not finite; smaller errors, those
+/// of few digits, are removed.
 RigidPose pose_of_matrix(const std::array<double, 12>& matrix);
 
 /// The pose of a quaternion {w, x, y, z}, which need not be of length 1, and a shift. Throws std::invalid_argument for one
-/// without length.
+/// without length, and for numbers that are not finite.
 RigidPose pose_of_quaternion(const std::array<double, 4>& quaternion, const std::array<double, 3>& shift_mm);
 
 /// The table's detectors as the object sees them.

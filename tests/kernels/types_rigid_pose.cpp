@@ -41,7 +41,13 @@ TEST_CASE("a pose turns, shifts, and its inverse undoes it") {
 TEST_CASE("what is no rotation is refused, and rounding is removed") {
   CHECK_THROWS_WITH(pose_of_matrix({1, 0, 0, 0, 0, 1, 0, 0, 0, 0, -1, 0}), doctest::Contains("is no rotation"));
   CHECK_THROWS_WITH(pose_of_matrix({1, 0, 0, 0, 0, 1.01, 0, 0, 0, 0, 1, 0}), doctest::Contains("is no rotation"));
-  CHECK_THROWS_WITH(pose_of_matrix({NAN, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0}), doctest::Contains("is no rotation"));
+  for (std::size_t element = 0; element < 12; ++element) {
+    std::array<double, 12> matrix = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0};
+    matrix[element] = element % 2 == 0 ? NAN : -INFINITY;
+    CHECK_THROWS_WITH_AS(pose_of_matrix(matrix), doctest::Contains("must be finite"), std::invalid_argument);
+  }
+  CHECK_THROWS_WITH(pose_of_quaternion({1, 0, NAN, 0}, {}), doctest::Contains("must be finite"));
+  CHECK_THROWS_WITH(pose_of_quaternion({1, 0, 0, 0}, {0, 0, INFINITY}), doctest::Contains("must be finite"));
   CHECK_THROWS_WITH(pose_of_quaternion({0, 0, 0, 0}, {}), doctest::Contains("no length"));
   const RigidPose rounded = pose_of_matrix({0.98481, -0.17365, 0, 1, 0.17365, 0.98481, 0, 2, 0, 0, 1, 3});
   CHECK(norm(rounded({100, 0, 0}) - rounded({})) == doctest::Approx(100).epsilon(1e-12));
