@@ -107,14 +107,17 @@ DelayedEfficiencies efficiencies_from_delayeds(const Scanner& scanner, const Del
   result.counted.assign(delayeds.fans().begin(), delayeds.fans().end());
   std::vector<char> is_fitted(factors.size(), 1);
   Eigen::VectorXd flux;
+  const auto require_enough = [&](std::int64_t crystals) {
+    if (static_cast<double>(crystals) < 10.0 * static_cast<double>(functions.cols()))
+      throw std::runtime_error(fmt::format(
+          "{} delayed coincidences are too few: {} of {} crystals have the {:g} that are needed, and the flux has {} "
+          "coefficients, ten crystals for each. Take a longer scan, or lower orders of the flux",
+          delayeds.total(), crystals, factors.size(), least_expected_counts, functions.cols()));
+  };
+  require_enough(std::ranges::count_if(result.counted, [](double n) { return n >= least_expected_counts; }));
   constexpr int rounds = 3;  // crystals that are left out change the flux of the others
   for (int round = 0; round < rounds; ++round) {
-    if (static_cast<double>(std::ranges::count(is_fitted, 1)) < 10.0 * static_cast<double>(functions.cols()))
-      throw std::runtime_error(fmt::format(
-          "{} delayed coincidences are too few: of the {} crystals, {} have the {:g} that are needed, and the flux has "
-          "{} "
-          "coefficients. Take a longer scan, or lower orders of the flux",
-          delayeds.total(), factors.size(), std::ranges::count(is_fitted, 1), least_expected_counts, functions.cols()));
+    require_enough(std::ranges::count(is_fitted, 1));
     flux = fitted_flux(functions, singles, is_fitted);
     result.dead.clear(), result.hot.clear(), result.unseen.clear();
     for (std::uint32_t i = 0; i < factors.size(); ++i) {
