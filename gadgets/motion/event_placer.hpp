@@ -80,7 +80,7 @@ class EventPlacer {
   bool warned_ = false;
 };
 
-/// The edges of the box that a scanner's field of view fills.
+/// The timeline's settings, with the box that the scanner's field of view fills.
 PoseTimelineSettings timeline_settings(const Scanner& scanner, double longest_s, double tolerance_mm);
 
 }  // namespace tofstream

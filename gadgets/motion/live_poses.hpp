@@ -2,9 +2,8 @@
 // both, so that a replay places every event as the live run did.
 //
 // A time is settled once a pose of that time or later has come, the stream has ended, or somebody has waited long
-// enough
-// and closed it: whatever comes later for a closed time counts from its end on. Closings are decisions that depend on
-// the clock, so they go into the journal between the frames, in the order in which both took effect.
+// enough and closed it: whatever comes later for a closed time counts from its end on. Closings are decisions that
+// depend on the clock, so they go into the journal between the frames, in the order in which both took effect.
 #pragma once
 
 #include <chrono>

@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(most_threads, least_blocks)
   const DeviceStages& stages = views[slot];
   const int count = stages.between.size[0], lines = stages.between.size[1], rows = stages.between.size[2];
   const int reach = stages.reach, width = count + 2 * reach;
-  // Of the points in memory, and of those that have values.
+  // The points in memory, and those that have values.
   const int first_in_memory = static_cast<int>(blockIdx.x) * points_a_block;
   const int points = min(points_a_block, to.made - first_in_memory), first = first_in_memory - to.margin + reach;
   const int blocks = stages.blocks;

@@ -131,21 +131,25 @@ EventBatch EventReader::batch_of(const std::vector<ModelEvent>& events, double b
   return batch;
 }
 
+// Those of records that were read which can have been recorded.
+std::vector<ModelEvent> EventReader::events_of(std::uint64_t first, std::uint64_t end) const {
+  std::vector<ModelEvent> made;
+  made.reserve(end - first);
+  for (std::uint64_t i = first; i < end; ++i) {
+    const RecordView record = file_.event(bytes_, i);
+    if (!EventModel::is_impossible(record)) made.push_back(model_.event(record));
+  }
+  return made;
+}
+
 std::optional<EventBatch> EventReader::next_list() {
   const std::uint64_t count = std::min(static_cast<std::uint64_t>(settings_.batch_events), header_.events - read_);
   if (count == 0) return std::nullopt;
   read_records(count);
   std::vector<ModelEvent> events;
   events.reserve(count);
-  for (const std::vector<ModelEvent>&some : in_stretches(count, [&](std::uint64_t first, std::uint64_t end) {
-         std::vector<ModelEvent> made;
-         made.reserve(end - first);
-         for (std::uint64_t i = first; i < end; ++i) {
-           const RecordView record = file_.event(bytes_, i);
-           if (!EventModel::is_impossible(record)) made.push_back(model_.event(record));
-         }
-         return made;
-       }))
+  for (const auto& some :
+       in_stretches(count, [&](std::uint64_t first, std::uint64_t end) { return events_of(first, end); }))
     append(events, some);
   const auto k = static_cast<std::size_t>(read_ / static_cast<std::uint64_t>(settings_.batch_events));
   read_ += count;

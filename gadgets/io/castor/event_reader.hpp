@@ -45,6 +45,7 @@ class EventReader {
   std::optional<EventBatch> next_list();
   std::optional<EventBatch> next_bins();
   void read_records(std::uint64_t count);
+  std::vector<ModelEvent> events_of(std::uint64_t first, std::uint64_t end) const;
   /// Bins of a histogram.
   struct Bins {
     std::vector<ModelEvent> counted;

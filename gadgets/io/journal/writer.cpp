@@ -197,7 +197,7 @@ std::shared_ptr<Writer> shared_writer(const std::filesystem::path& folder, const
   static std::mutex mutex;
   static std::map<std::filesystem::path, std::weak_ptr<Writer>> writers;
   const std::lock_guard lock(mutex);
-  // Of a folder that is not there yet, a path from where we are would stay one.
+  // weakly_canonical() leaves a relative path relative while the folder is not there yet.
   auto& known = writers[std::filesystem::weakly_canonical(std::filesystem::absolute(folder))];
   std::shared_ptr<Writer> writer = known.lock();
   if (!writer) known = writer = std::make_shared<Writer>(folder, options);

@@ -21,12 +21,12 @@ namespace {
 Eigen::MatrixXd flux_functions(const Scanner& scanner, const FluxOrders& orders) {
   const auto crystals = static_cast<std::uint32_t>(scanner.detectors->size());
   double low = std::numeric_limits<double>::max(), high = std::numeric_limits<double>::lowest();
-  std::set<float> heights;
+  std::set<long> heights;  // in tenths of a mm
   for (std::uint32_t i = 0; i < crystals; ++i) {
     const float z = scanner.detectors->position(i).z;
     low = std::min(low, static_cast<double>(z));
     high = std::max(high, static_cast<double>(z));
-    heights.insert(z);
+    heights.insert(std::lround(10 * z));
   }
   const int axial = std::min(orders.axial, static_cast<int>(heights.size()) - 1);
   Eigen::MatrixXd functions(crystals, (2 * orders.azimuth + 1) * (axial + 1));
@@ -55,6 +55,11 @@ Eigen::VectorXd fitted_flux(const Eigen::MatrixXd& functions, const Eigen::Vecto
   Eigen::VectorXd fitted(singles.size());
   for (Eigen::Index i = 0; i < singles.size(); ++i) fitted[i] = is_fitted[static_cast<std::size_t>(i)] ? 1 : 0;
   const Eigen::LDLT<Eigen::MatrixXd> normal(functions.transpose() * fitted.asDiagonal() * functions);
+  constexpr double least_condition = 1e-10;
+  if (!(normal.rcond() > least_condition))
+    throw std::runtime_error(
+        "the crystals lie in too few different places for the orders of the flux, which they do not settle: lower "
+        "them");
   Eigen::VectorXd coefficients = Eigen::VectorXd::Zero(functions.cols());
   coefficients[0] = std::log(singles.dot(fitted) / fitted.sum());
   for (int step = 0; step < most_steps; ++step) {
@@ -64,9 +69,9 @@ Eigen::VectorXd fitted_flux(const Eigen::MatrixXd& functions, const Eigen::Vecto
     const double most = (functions * change).cwiseAbs().maxCoeff();
     if (most > farthest) change *= farthest / most;
     coefficients += change;
-    if (most < exact_enough) break;
+    if (most < exact_enough) return (functions * coefficients).array().exp();
   }
-  return (functions * coefficients).array().exp();
+  throw std::runtime_error("the flux that the delayeds show was not found: lower its orders");
 }
 
 /// The RMS by which modules' mean efficiencies differ, less what counting statistics explain.

@@ -30,7 +30,8 @@ struct DelayedEfficiencies {
 };
 
 /// Throws std::invalid_argument for orders that are negative, std::runtime_error, one line, where delayeds are too few:
-/// fewer crystals with 10 of them than ten times the coefficients.
+/// fewer crystals with 10 of them than ten times the coefficients; and where crystals lie in too few different places for
+/// the orders, or the flux is not found.
 DelayedEfficiencies efficiencies_from_delayeds(const Scanner& scanner, const DelayedCounts& delayeds,
                                                const FluxOrders& orders = {});
 

@@ -113,5 +113,8 @@ TEST_CASE("too few delayeds for the flux are one error") {
   CHECK_THROWS_WITH_AS(efficiencies_from_delayeds(scanner, DelayedCounts(scanner)),
                        doctest::Contains("0 delayed coincidences are too few"), std::runtime_error);
   CHECK_THROWS_AS(efficiencies_from_delayeds(scanner, DelayedCounts(scanner), {-1, 0}), std::invalid_argument);
+  // A ring has 96 crystals, which do not settle the 97 numbers of this series.
+  CHECK_THROWS_WITH_AS(efficiencies_from_delayeds(scanner, delayeds_of(efficiencies(), 100'000), {48, 0}),
+                       doctest::Contains("too few different places"), std::runtime_error);
 }
 // SPDX-License-Identifier: Apache-2.0
