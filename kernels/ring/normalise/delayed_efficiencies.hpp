@@ -3,8 +3,8 @@
 //   S_i = e_i F(azimuth_i, z_i)
 // Around a patient the flux F changes slowly from crystal to crystal, efficiencies do not. ln F is a sum of products of
 // a Fourier series in azimuth and Legendre polynomials in z, whose coefficients are those for which e has the mean 1
-// against each of them: sum_i b_k(i) (S_i / F_i - 1) = 0 (the likelihood equations of a gamma distribution with F as its
-// mean; McCullagh and Nelder, Generalized Linear Models, 1989, chapter 8).
+// against each of them: sum_i b_k(i) (S_i / F_i - 1) = 0 (the likelihood equations of a gamma distribution with F as
+// its mean; McCullagh and Nelder, Generalized Linear Models, 1989, chapter 8).
 #pragma once
 
 #include <cstdint>
@@ -29,9 +29,9 @@ struct DelayedEfficiencies {
   double module_spread = 0;                      // of modules' mean efficiencies beyond counting errors (RMS)
 };
 
-/// Throws std::invalid_argument for orders that are negative, std::runtime_error, one line, where delayeds are too few:
-/// fewer crystals with 10 of them than ten times the coefficients; and where crystals lie in too few different places for
-/// the orders, or the flux is not found.
+/// Throws std::invalid_argument for orders that are negative, std::runtime_error, one line, where delayeds are too few
+/// (fewer crystals with 10 of them than ten times the coefficients), where crystals lie in too few different places for
+/// the orders, and where the flux is not found.
 DelayedEfficiencies efficiencies_from_delayeds(const Scanner& scanner, const DelayedCounts& delayeds,
                                                const FluxOrders& orders = {});
 
