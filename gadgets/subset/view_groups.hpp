@@ -9,7 +9,8 @@
 namespace tofstream {
 
 /// The group of each place of the set: views in the order of their angles are dealt out to `subsets` groups in turn, so
-/// that each group covers the circle, whichever head saw a view and whenever. Groups differ by one view at most.
+/// that each group covers the circle, whichever head saw a view and whenever. Views of one angle, such as tilts, take
+/// turns, so that each group has all of them where it has enough views. Groups differ by one view at most.
 /// Throws std::invalid_argument for fewer views than groups.
 std::vector<int> view_groups(const ViewSet& set, int subsets);
 

@@ -1,15 +1,17 @@
 // Which views are reconstructed together, and the order of a live reconstruction of them.
-#include "gadgets/subset/pass_order.hpp"
 #include "gadgets/subset/view_groups.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <set>
 
 #include <doctest/doctest.h>
 
+#include "gadgets/subset/pass_order.hpp"
 #include "gadgets/subset/view_order.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -66,11 +68,43 @@ TEST_CASE("180 views make eight groups, four of 23 and four of 22, which cover t
       of_23 += all.size() == 23 ? 1 : 0;
       CHECK((all.size() == 22 || all.size() == 23));
       std::ranges::sort(all);
-      for (std::size_t i = 1; i < all.size(); ++i) CHECK(all[i] - all[i - 1] == doctest::Approx(16));
+      for (std::size_t i = 1; i < all.size(); ++i) CHECK(all[i] - all[i - 1] == approx(16));
     }
     CHECK(of_23 == 4);
   }
   CHECK_THROWS_WITH(view_groups(camera_of_heads(4, 1), 5), "subsets: 5 of only 4 views: set subsets to 4 or less");
+}
+
+TEST_CASE("each group has all tilts, as often as one another and spread over the circle") {
+  for (const int tilts : {1, 2, 3, 4, 5})
+    for (const int subsets : {1, 2, 3, 4, 6, 8, 10, 12}) {
+      CAPTURE(tilts);
+      CAPTURE(subsets);
+      constexpr int azimuths = 120;
+      ViewSet set;
+      for (int tilt = 0; tilt < tilts; ++tilt)
+        for (int a = 0; a < azimuths; ++a)
+          set.places.push_back({.angle_deg = 180.0f * static_cast<float>(a) / azimuths, .head = tilt});
+      const std::vector<int> groups = view_groups(set, subsets);
+      std::map<int, std::map<int, std::vector<float>>> angles;  // of a group's tilts
+      std::map<int, int> sizes;
+      for (std::size_t v = 0; v < groups.size(); ++v) {
+        angles[groups[v]][set.places[v].head].push_back(set.places[v].angle_deg);
+        ++sizes[groups[v]];
+      }
+      REQUIRE(static_cast<int>(angles.size()) == subsets);
+      for (auto& [group, of_tilt] : angles) {
+        CHECK(std::abs(sizes[group] * subsets - tilts * azimuths) < subsets);
+        REQUIRE(static_cast<int>(of_tilt.size()) == tilts);
+        for (auto& [tilt, all] : of_tilt) {
+          const int even = azimuths / subsets;
+          CHECK(std::abs(static_cast<int>(all.size()) - even) <= 2);
+          std::ranges::sort(all);
+          for (std::size_t i = 1; i < all.size(); ++i)
+            CHECK(all[i] - all[i - 1] <= 2.01f * 180 / static_cast<float>(even) * static_cast<float>(tilts));
+        }
+      }
+    }
 }
 
 TEST_CASE("groups follow one another as far apart as can be, each once") {
@@ -128,8 +162,7 @@ TEST_CASE("after the scan each view gets the updates that it lacks, in the order
   }
   CHECK(order.size() == 4);
   CHECK(scan.order.in_a_pass() == 4);
-  for (int k = 0; k < 4; ++k)
-    CHECK(scan.order.subset_of(scan.order.update_with(k)) == k);
+  for (int k = 0; k < 4; ++k) CHECK(scan.order.subset_of(scan.order.update_with(k)) == k);
 }
 
 TEST_CASE("a record of data that grew is not followed by whole views") {
