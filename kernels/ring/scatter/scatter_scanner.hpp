@@ -15,8 +15,8 @@ struct ScatterScanner {
   double tof_sigma_mm = 0;     // 0: no ToF
 };
 
-/// Throws std::invalid_argument, one line, where the scanner states no energy window or resolution, or several, or its
-/// detectors lie on no cylinder about x = y = 0.
+/// Throws std::invalid_argument, one line, where the scanner states no energy window or resolution, or several, has
+/// several ToF resolutions, or its detectors lie on no cylinder about x = y = 0.
 ScatterScanner scatter_scanner(const Scanner& scanner);
 
 }  // namespace tofstream

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/ring/simulate/ring_scanner.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -38,13 +39,13 @@ TEST_CASE("a scanner's cylinder, crystals, ToF and energies are those of its tab
   const Scanner scanner = a_ring();
   const ScatterScanner sees = scatter_scanner(scanner);
   const Vec3d first = scanner.detectors->position(0).as<double>();
-  CHECK(sees.detectors.radius_mm == doctest::Approx(std::hypot(first.x, first.y)).epsilon(1e-6));
+  CHECK(sees.detectors.radius_mm == approx(std::hypot(first.x, first.y)).epsilon(1e-6));
   CHECK(sees.detectors.radius_mm > 300);
-  CHECK(sees.half_length_mm == doctest::Approx(20));
-  CHECK(sees.tof_sigma_mm == doctest::Approx(static_cast<double>(scanner.tof.front().sigma_mm)));
-  CHECK(sees.detectors.crystal.back == doctest::Approx(1.6));
+  CHECK(sees.half_length_mm == approx(20));
+  CHECK(sees.tof_sigma_mm == approx(static_cast<double>(scanner.tof.front().sigma_mm)));
+  CHECK(sees.detectors.crystal.back == approx(1.6));
   CHECK(sees.detectors.energy.low_keV == 435);
-  CHECK(sees.detectors.energy.resolution == doctest::Approx(0.12));
+  CHECK(sees.detectors.energy.resolution == approx(0.12));
 }
 
 TEST_CASE("scanners without one energy window, or whose crystals lie on no cylinder about the axis, are refused") {
@@ -59,6 +60,13 @@ TEST_CASE("scanners without one energy window, or whose crystals lie on no cylin
   other.energy.low_keV = 400;
   scanner.types.push_back(other);
   CHECK(refusal_of_scanner(scanner).find("different energy windows") != std::string::npos);
+  other = scanner.types.front();
+  other.energy.resolution = 0.2f;
+  scanner.types.back() = other;
+  CHECK(refusal_of_scanner(scanner).find("different energy resolutions") != std::string::npos);
+  scanner = a_ring();
+  scanner.tof.push_back({.sigma_mm = 2 * scanner.tof.front().sigma_mm});
+  CHECK(refusal_of_scanner(scanner).find("ToF resolutions of") != std::string::npos);
   scanner = a_ring();
   std::vector<Vec3> moved;
   for (std::int64_t d = 0; d < scanner.detectors->size(); ++d)
