@@ -69,6 +69,7 @@ void HistoFilling::add(EventBatch batch, Context& context) {
   if (batch.delayed) return randoms_.take_delayeds(batch, context);
   quantity_.add(batch.quantity);
   note_time(batch);
+  if (batch.count > 0) require_depositable(batch);  // before the sensitivity, which takes its time
   if (batch.scanner && !has_begun()) {
     randoms_.begin(batch.scanner);
     scanner_ = batch.scanner;
@@ -79,7 +80,6 @@ void HistoFilling::add(EventBatch batch, Context& context) {
     throw std::runtime_error(
         "the events do not say which scanner recorded them, so nobody knows their sensitivity: take them from a "
         "decoder or a simulator");
-  require_depositable(batch);
   if (batch.live && !std::exchange(has_pattern_, true))
     context.log().warning(
         "live fractions of pairs of modules differ, of which histo-images correct only the mean: reconstruct from list "
