@@ -59,6 +59,7 @@ struct UpdateStep {
   bool passed = false;       // its data were not projected, since the estimate is at rest: no update was made
   int gate = 0;              // whose data these are, from 1; 0: data of no gate
   ScanFrame frame = {};      // iterations and subsets are its own; of a gate: its number, and its time in all
+  bool is_joint = false;     // of frames that are updated together: a subset of each, from the first frame to the last
 
   /// Which pass over the subset's data as they stand this is, from 1.
   int pass() const { return round > 0 ? round : iteration; }

@@ -77,8 +77,7 @@ struct BsremUpdate {
                          .bound = safety * weights_.rate(),
                          .highest = p_.upper};
     const BsremFaults faults = bsrem_update(next, block, step);
-    if (faults.not_finite > 0)
-      context.log().warning(fmt::format("{} voxels were not finite and became 0", faults.not_finite));
+    require_finite(faults.not_finite, projected.step);
     note_bounded(faults.bounded, context);
     context.report("relaxation", step.relaxation);
     context.report("offset", step.offset);

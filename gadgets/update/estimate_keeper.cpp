@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "gadgets/io/checkpoint.hpp"
+#include "gadgets/update/step_words.hpp"
 #include "kernels/em/em_update.hpp"
 
 namespace tofstream {
@@ -58,6 +59,10 @@ std::optional<Estimate> EstimateKeeper::without_update(const Projected& projecte
     if (!projected.step.keeps_image) estimate.host_copy = host_copy_;
     return estimate;
   }
+  if (projected.step.is_joint)
+    throw std::runtime_error(
+        "subsets come of all frames together, and this update makes an image of each: take parametric_update, or "
+        "framing with together: false");
   if (projected.step.iteration > 0) return std::nullopt;
   if (!image_) begin_on(projected.back_projection->grid);
   return first();
@@ -116,6 +121,14 @@ void EstimateKeeper::resume(const std::filesystem::path& folder) {
   quantity_ = resumed_quantity_;
   grid_ = checkpoint->image.grid;
   image_ = std::make_shared<const Image>(std::move(checkpoint->image));
+}
+
+void require_finite(std::int64_t not_finite, const UpdateStep& step) {
+  if (not_finite == 0) return;
+  throw std::runtime_error(fmt::format(
+      "{}: {} voxels would no longer be finite numbers, so the run ends with the image before this update: look for "
+      "extreme values in what came in (start_value, corrections, a sensitivity image), or take shorter steps",
+      in_words(step), not_finite));
 }
 
 const Image& InverseSensitivities::of(const Projected& projected) {

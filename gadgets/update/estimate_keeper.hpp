@@ -30,8 +30,7 @@ struct UpdateParams {
       param<&UpdateParams::start_value>("start_value", range(1e-30, 1e30), "Value of every voxel at the start"),
       param<&UpdateParams::sensitivity_floor>("sensitivity_floor", range(0, 1),
                                               "Voxels less sensitive than this fraction of the maximum become 0"),
-      param<&UpdateParams::backend>("backend", "Where the update runs"),
-      param<&UpdateParams::stop>("stop", stop_words),
+      param<&UpdateParams::backend>("backend", "Where the update runs"), param<&UpdateParams::stop>("stop", stop_words),
       param<&UpdateParams::resume_from>("resume_from",
                                         "Folder of a run that was killed: this run continues from its checkpoint"));
 
@@ -84,6 +83,10 @@ class EstimateKeeper {
   QuantitySoFar resumed_quantity_;                                      // of the checkpoint's
   Modality modality_ = Modality::unknown;                               // as the projector says it
 };
+
+/// Throws std::runtime_error, which names the update, where an update found voxels that are not finite: what follows
+/// would be computed from a wrong image.
+void require_finite(std::int64_t not_finite, const UpdateStep& step);
 
 /// Of the subsets' 1/s that are kept: those of large images are computed anew, which takes little of an update's time.
 inline constexpr std::size_t most_bytes_of_inverses = std::size_t{128} << 20;

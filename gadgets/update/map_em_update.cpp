@@ -6,8 +6,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "core/gadget.hpp"
 #include "gadgets/update/estimate_keeper.hpp"
 #include "gadgets/update/penalised.hpp"
@@ -44,7 +42,7 @@ struct MapEmUpdate {
     const std::int64_t broken =
         inputs.penalty ? penalised(*next, projected, *inputs.penalty)
                        : em_update(*next, inverse_.of(projected), *projected.back_projection, projected.time_fraction);
-    if (broken > 0) context.log().warning(fmt::format("{} voxels were not finite and became 0", broken));
+    require_finite(broken, projected.step);
     emit(estimate_.updated(std::move(next), projected, context));
   }
 

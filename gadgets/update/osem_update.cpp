@@ -32,7 +32,7 @@ struct OsemUpdate {
     const std::int64_t broken =
         inputs.penalty ? penalised(*next, projected, *inputs.penalty, context)
                        : em_update(*next, inverse_.of(projected), *projected.back_projection, projected.time_fraction);
-    if (broken > 0) context.log().warning(fmt::format("{} voxels were not finite and became 0", broken));
+    require_finite(broken, projected.step);
     emit(estimate_.updated(std::move(next), projected, context));
   }
 

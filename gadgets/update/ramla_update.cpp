@@ -5,8 +5,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "core/gadget.hpp"
 #include "gadgets/update/estimate_keeper.hpp"
 
@@ -42,7 +40,7 @@ struct RamlaUpdate {
                            projected->time_fraction};
     const double relaxation = p_.relaxation / (1 + p_.decay * (projected->step.pass() - 1));
     const std::int64_t broken = ramla_update(*next, block, relaxation);
-    if (broken > 0) context.log().warning(fmt::format("{} voxels were not finite and became 0", broken));
+    require_finite(broken, projected->step);
     context.report("relaxation", relaxation);
     emit(estimate_.updated(std::move(next), *projected, context));
   }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "gadgets/update/step_words.hpp"
 #include "kernels/em/relative_change.hpp"
 
 namespace tofstream {
@@ -42,11 +43,8 @@ void RestRule::note(const std::shared_ptr<const Image>& before, const std::share
 }
 
 void RestRule::say(const UpdateStep& step, Context& context) const {
-  const std::string frame =
-      step.frame.number > 0 ? fmt::format("{} {}, ", step.gate > 0 ? "gate" : "frame", step.frame.number) : "";
-  const std::string words =
-      fmt::format("{}iteration {} of {}, update {}: each of the last {} updates changed the estimate by less than {:g}",
-                  frame, step.iteration, step.iterations, step.update, settings_.over, settings_.relative_change);
+  const std::string words = fmt::format("{}: each of the last {} updates changed the estimate by less than {:g}",
+                                        in_words(step), settings_.over, settings_.relative_change);
   context.log().info(fmt::format("at rest after {}", words));
   context.report("stopped_because", words);
   context.append("stopped_at_update", static_cast<double>(step.update));

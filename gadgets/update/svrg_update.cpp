@@ -150,7 +150,7 @@ struct SvrgUpdate {
     const Image& inverse = inverse_.of(projected);
     return stepped({inverse, inverse_.of_whole(projected), *projected.back_projection, projected.time_fraction,
                     gradient_of(penalty)},
-                   weights_.weight_of(projected), context);
+                   weights_.weight_of(projected), projected.step, context);
   }
 
   // The same step as if all data were one subset. Their sensitivity is the whole's, where subsets have their own.
@@ -158,12 +158,12 @@ struct SvrgUpdate {
                                               Context& context) {
     const Image& inverse = inverse_.of_whole(projected);
     const double time = projected.support ? projected.time_fraction : anchor_.time();
-    return stepped({inverse, inverse, back, time, gradient_of(penalty)}, 1, context);
+    return stepped({inverse, inverse, back, time, gradient_of(penalty)}, 1, projected.step, context);
   }
 
   static const Image* gradient_of(const Penalty* penalty) { return penalty ? penalty->gradient.get() : nullptr; }
 
-  std::shared_ptr<const Image> stepped(const BsremBlock& block, double weight, Context& context) {
+  std::shared_ptr<const Image> stepped(const BsremBlock& block, double weight, const UpdateStep& of, Context& context) {
     auto next = estimate_.copy();
     constexpr double safety = 2;  // the rate is of one subset, and has its noise
     const BsremStep step{.relaxation = p_.relaxation,
@@ -172,8 +172,7 @@ struct SvrgUpdate {
                          .bound = safety * weights_.rate(),
                          .highest = p_.upper};
     const BsremFaults faults = bsrem_update(*next, block, step);
-    if (faults.not_finite > 0)
-      context.log().warning(fmt::format("{} voxels were not finite and became 0", faults.not_finite));
+    require_finite(faults.not_finite, of);
     note_bounded(faults.bounded, context);
     context.report("offset", step.offset);
     return next;
