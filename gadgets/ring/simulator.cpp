@@ -1,15 +1,22 @@
 // The Monte Carlo simulator as a source: list mode of a phantom in a scanner, batch by batch.
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "core/base/printable.hpp"
 #include "core/gadget.hpp"
+#include "gadgets/io/dynamic/time_functions.hpp"
 #include "gadgets/io/nifti/mu_map.hpp"
 #include "gadgets/io/shared_files.hpp"
 #include "gadgets/io/yaml/phantom_yaml.hpp"
@@ -27,6 +34,21 @@ namespace {
 struct PhantomMotion : PoseTableParams {
   static constexpr auto params = describe(param<&PhantomMotion::file>("file", reads_file, pose_file_words),
                                           param<&PhantomMotion::maps>("maps", pose_maps_words));
+};
+
+/// `curves: {file: curves.csv, solids: [tissue, tumour]}`
+struct ActivityCurves {
+  std::filesystem::path file;
+  std::vector<std::string> solids;
+  double step_s = 5;
+  static constexpr auto params = describe(
+      param<&ActivityCurves::file>("file", reads_file,
+                                   "A CSV with time_s and f1, f2, ...: factors of the solids' activity over scan time, "
+                                   "linear between the times"),
+      param<&ActivityCurves::solids>("solids",
+                                     "Names of the phantom's solids that f1, f2, ... belong to, in this order"),
+      param<&ActivityCurves::step_s>("step_s", range(0.01, 1e5), unit("s"),
+                                     "For so long activities stay at their mean over that time"));
 };
 
 struct Simulator {
@@ -49,6 +71,7 @@ struct Simulator {
     bool scatter = false;
     std::string scatter_phantom;
     PhantomMotion motion;
+    ActivityCurves curves;
   };
   static constexpr auto params = describe(
       param<&Params::scanner>("scanner", required, reads_one_of("scanners"),
@@ -83,7 +106,8 @@ struct Simulator {
       param<&Params::scatter_phantom>(
           "scatter_phantom", reads_one_of("phantoms"),
           "A phantom whose activity stands for scatter: its photons are recorded and never attenuated"),
-      param<&Params::motion>("motion", "How the phantom moves as a whole, with `seconds`"));
+      param<&Params::motion>("motion", "How the phantom moves as a whole, with `seconds`"),
+      param<&Params::curves>("curves", "How activities change over scan time, with `seconds`"));
   static constexpr bool own_thread = true;
   // Detectors and ToF of a batch's events.
   static MemoryNeed memory(const Params& p) {
@@ -95,11 +119,13 @@ struct Simulator {
         file_(formats::read_phantom(find_shared("phantoms", p.phantom))),
         simulator_(ring_of(p), file_.phantom, options(p)),
         scanner_(simulator_.scanner()) {
-    if (p.motion.file.empty()) return;
-    if (!(p.seconds > 0))
-      throw std::invalid_argument("motion: a phantom moves over time: give `seconds`, not `events`");
-    motion_.emplace(formats::read_pose_table(p.motion.file), p.motion.maps, PoseTimelineSettings{});
-    still_until_s_ = 0;
+    if (!p.motion.file.empty()) {
+      if (!(p.seconds > 0))
+        throw std::invalid_argument("motion: a phantom moves over time: give `seconds`, not `events`");
+      motion_.emplace(formats::read_pose_table(p.motion.file), p.motion.maps, PoseTimelineSettings{});
+    }
+    if (!p.curves.file.empty() || !p.curves.solids.empty()) read_curves();
+    if (motion_ || !curves_.empty()) same_until_s_ = 0;
   }
 
   void run(Emit<EventBatch>& emit, std::stop_token stop, Context& context) {
@@ -183,7 +209,7 @@ struct Simulator {
   }
 
   SimulatedEvents next(std::int64_t done, double seconds) {
-    if (seconds >= still_until_s_ - rounding_s) move(seconds);
+    if (seconds >= same_until_s_ - rounding_s) renew(seconds);
     SimulatedEvents made = draw(done, seconds);
     for (EventBatch* batch : {&made.events, &made.delayeds}) {
       batch->scanner = scanner_;
@@ -194,22 +220,60 @@ struct Simulator {
 
   static constexpr double rounding_s = 1e-9;  // of a sum of batches' times
 
-  // Puts the phantom where it is from now on. Each stretch has random numbers of its own.
-  void move(double now_s) {
-    const RigidPose pose = motion_->poses()[*motion_->nearest(now_s + rounding_s)].inverse();
-    SimulationOptions moved = options(p_);
-    moved.seed += 0x9e3779b97f4a7c15u * ++moves_;
-    moved.start_s = now_s;
-    if (moved.scatter_phantom) moved.scatter_phantom = moved.scatter_phantom->moved(pose);
-    simulator_ = EventSimulator(ring_of(p_), file_.phantom.moved(pose), moved);
-    still_until_s_ = motion_->at(now_s + rounding_s).end_s;
+  void read_curves() {
+    if (!(p_.seconds > 0))
+      throw std::invalid_argument("curves: activities change over time: give `seconds`, not `events`");
+    if (p_.curves.file.empty()) throw std::invalid_argument("curves: solids are named, and no file of their curves");
+    std::vector<TimeFunction> curves = formats::read_time_functions(p_.curves.file);
+    if (curves.size() != p_.curves.solids.size())
+      throw std::invalid_argument(fmt::format("curves: {} has {} functions for {} solids", p_.curves.file.string(),
+                                              curves.size(), p_.curves.solids.size()));
+    for (std::size_t c = 0; c < curves.size(); ++c) {
+      if (curves[c].end_s() < p_.seconds)
+        throw std::invalid_argument(fmt::format("curves: {} ends at {:g} s, before the scan does, at {:g} s",
+                                                p_.curves.file.string(), curves[c].end_s(), p_.seconds));
+      curves_.push_back({solid_named(p_.curves.solids[c]), std::move(curves[c])});
+    }
+  }
+
+  std::size_t solid_named(const std::string& name) const {
+    const std::vector<Solid>& solids = file_.phantom.solids();
+    const auto found = std::ranges::find(solids, name, &Solid::name);
+    if (found != solids.end() && found->activity_Bq_mL) return static_cast<std::size_t>(found - solids.begin());
+    std::vector<std::string> names;
+    for (const Solid& solid : solids)
+      if (solid.activity_Bq_mL) names.push_back(printable(solid.name));
+    throw std::invalid_argument(fmt::format("curves: no solid with an activity is called '{}'; there are: {}",
+                                            printable(name), fmt::join(names, ", ")));
+  }
+
+  // Makes the phantom what it is from now on. Each stretch has random numbers of its own.
+  void renew(double now_s) {
+    SimulationOptions renewed = options(p_);
+    renewed.seed += 0x9e3779b97f4a7c15u * ++renewals_;
+    renewed.start_s = now_s;
+    same_until_s_ = std::numeric_limits<double>::infinity();
+    Phantom phantom = file_.phantom;
+    if (!curves_.empty()) {
+      same_until_s_ = std::min(now_s + p_.curves.step_s, p_.seconds);
+      std::vector<double> factors(phantom.solids().size(), 1);
+      for (const Curve& curve : curves_) factors[curve.solid] = curve.factor.mean(now_s, same_until_s_);
+      phantom = phantom.with_activities(factors);
+    }
+    if (motion_) {
+      const RigidPose pose = motion_->poses()[*motion_->nearest(now_s + rounding_s)].inverse();
+      if (renewed.scatter_phantom) renewed.scatter_phantom = renewed.scatter_phantom->moved(pose);
+      phantom = phantom.moved(pose);
+      same_until_s_ = std::min(same_until_s_, motion_->at(now_s + rounding_s).end_s);
+    }
+    simulator_ = EventSimulator(ring_of(p_), std::move(phantom), renewed);
   }
 
   SimulatedEvents draw(std::int64_t done, double seconds) {
     if (p_.seconds <= 0) return simulator_.next_events(std::min<std::int64_t>(p_.batch_events, p_.events - done));
     const double by_events_s = p_.batch_events / simulator_.expected_cps();
     const double batch_seconds = p_.singles ? std::min(by_events_s, 1.0) : by_events_s;
-    return simulator_.next_seconds(std::min(batch_seconds, std::min(p_.seconds, still_until_s_) - seconds));
+    return simulator_.next_seconds(std::min(batch_seconds, std::min(p_.seconds, same_until_s_) - seconds));
   }
 
   static void report(const SimulationTruth& truth, double seconds, Context& context) {
@@ -225,9 +289,14 @@ struct Simulator {
   formats::PhantomFile file_;
   EventSimulator simulator_;
   std::shared_ptr<const Scanner> scanner_;  // of all events: simulators of other places have equal ones of their own
+  struct Curve {
+    std::size_t solid;
+    TimeFunction factor;
+  };
   std::optional<PoseTimeline> motion_;
-  double still_until_s_ = std::numeric_limits<double>::infinity();
-  std::uint64_t moves_ = 0;
+  std::vector<Curve> curves_;
+  double same_until_s_ = std::numeric_limits<double>::infinity();
+  std::uint64_t renewals_ = 0;
 };
 
 TOFSTREAM_GADGET(Simulator, "simulator", "Simulates list mode of a phantom in a scanner by Monte Carlo");

@@ -39,6 +39,8 @@ class ConditionsSoFar {
 /// How far subsets' own conditions are from those of the sensitivity which they are updated with.
 class ConditionsMisfit {
  public:
+  /// `what_it_does`: to the image, as a warning says it.
+  explicit ConditionsMisfit(const char* what_it_does = leans_to_last) : what_it_does_(what_it_does) {}
   void note(const Conditions& of_subset, const Conditions& of_sensitivity) {
     if (of_subset.live != of_sensitivity.live)
       live_ = std::max(live_, rms_difference(of_subset.live.get(), of_sensitivity.live.get()));
@@ -52,21 +54,22 @@ class ConditionsMisfit {
       context.log().warning(fmt::format(
           "live fractions of pairs of modules in a subset differ by up to {:.1f} % (RMS) from the mean that the "
           "sensitivity has, and {}",
-          100 * live_, what_it_does));
+          100 * live_, what_it_does_));
     }
     if (distance_mm_ > visible_mm) {
       context.report("pose_misfit_mm", distance_mm_);
       context.log().warning(
           fmt::format("the object's mean place in a subset is up to {:.1f} mm from that in the scan, whose sensitivity "
                       "all subsets have, and {}",
-                      distance_mm_, what_it_does));
+                      distance_mm_, what_it_does_));
     }
   }
 
  private:
-  static constexpr const char* what_it_does =
+  static constexpr const char* leans_to_last =
       "the image leans towards the last subsets: cut: interleaved of subset_builder gives each subset the whole scan";
 
+  const char* what_it_does_;
   double live_ = 0, distance_mm_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // Frames of a dynamic scan, each a reconstruction of its own: as soon as a frame's events are there, its subsets go out
-// in all their iterations, while those of the next frame come in.
+// in all their iterations, while those of the next frame come in. Or all frames are one, for parametric images.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -20,6 +20,7 @@
 #include "gadgets/payloads.hpp"
 #include "gadgets/subset/event_store.hpp"
 #include "gadgets/subset/frame_table.hpp"
+#include "gadgets/subset/frames_together.hpp"
 #include "gadgets/subset/offline_updates.hpp"
 #include "gadgets/subset/store_params.hpp"
 #include "gadgets/subset/subset_cutter.hpp"
@@ -42,6 +43,7 @@ struct Framing {
     SubsetCut cut = SubsetCut::interleaved;
     std::int64_t least_events = 10'000;
     int iterations = 1;
+    bool together = false;
     FrameStart start = FrameStart::start_image;
     PassRule order = PassRule::sequential;
     std::int64_t seed = 1;
@@ -59,8 +61,11 @@ struct Framing {
                           "interleaved: every subset has each so many-th event of its frame, and stands for an equal "
                           "share of its time; time: consecutive events each, between which the tracer moves"),
       param<&Params::least_events>("least_events", at_least(0),
-                                   "A frame has fewer subsets where these would have fewer events each"),
+                                   "A frame by itself has fewer subsets where these would have fewer events each"),
       param<&Params::iterations>("iterations", range(1, 10000), "Passes over the subsets of each frame"),
+      param<&Params::together>("together",
+                               "All frames are one reconstruction, which begins when the last of them has ended: each "
+                               "update is of a subset of every frame, as parametric_update takes them"),
       param<&Params::start>("start",
                             "start_image: each frame begins anew, so that frames do not depend on one another; "
                             "previous: with the image of the frame before it, which a few iterations do not forget"),
@@ -74,13 +79,21 @@ struct Framing {
       param<&Params::spill_folder>("spill_folder", spilling_is_operators, spill_folder_words),
       param<&Params::image>("image", "The image, for which room is left on the GPU"));
   static MemoryNeed memory(const Params& p) {
-    return {.gives_on_device = wants_cuda(p.backend),
-            .note = "holds the events of two frames, 12 to 28 B each: one that is reconstructed, and one that comes"};
+    return {
+        .gives_on_device = wants_cuda(p.backend),
+        .note = p.together
+                    ? "holds the events of all frames, 12 to 28 B each"
+                    : "holds the events of two frames, 12 to 28 B each: one that is reconstructed, and one that comes"};
   }
   static constexpr bool own_thread = true;  // emits every iteration of a frame, held back by the edge
   static constexpr bool harmless = true;
 
-  explicit Framing(const Params& p) : p_(p), frames_(read_frames(p.frames)), store_(store_settings(p)) { open(); }
+  explicit Framing(const Params& p)
+      : p_(p), frames_(read_frames(p.frames)), store_(store_settings(p)), together_(p.iterations, {p.order, p.seed}) {
+    if (p.together && p.start == FrameStart::previous)
+      throw std::invalid_argument("start: previous is of frames that follow one another: leave it out with together");
+    open();
+  }
 
   void process(EventBatch batch, Emit<EventSubset>& emit, Context& context) {
     if (batch.count > 0) require_one_kind(batch, delayed_);
@@ -98,6 +111,7 @@ struct Framing {
   void flush(Emit<EventSubset>& emit, Context& context) {
     if (at_ < frames_.size()) shorten(context);
     if (at_ < frames_.size() && !stream_->is_empty()) close(emit, context);
+    together_.send(emit, context);
     report(context);
   }
 
@@ -105,7 +119,8 @@ struct Framing {
   double end_s(std::size_t frame) const { return frames_[frame].start_s + frames_[frame].duration_s; }
 
   void open() {
-    if (at_ < frames_.size()) stream_.emplace(WholeStreamSettings{p_.subsets, p_.cut, p_.least_events, p_.reference_s});
+    if (at_ == frames_.size()) return;
+    stream_.emplace(WholeStreamSettings{p_.subsets, p_.cut, p_.together ? 0 : p_.least_events, p_.reference_s});
   }
 
   // Where frames begin and end within a batch.
@@ -133,6 +148,7 @@ struct Framing {
     WholeStream stream = std::move(*stream_);
     ++at_;
     open();
+    if (p_.together) return keep(frame, std::move(stream));
     if (stream.is_empty()) {
       empty_.push_back(in_words(frame));
       context.log().warning(fmt::format("{} has no events, and no image", in_words(frame)));
@@ -153,6 +169,14 @@ struct Framing {
     updates.finish(emit, context);
     updates_ = updates.updates();
     report(context);
+  }
+
+  void keep(const ScanFrame& frame, WholeStream stream) {
+    if (stream.is_empty())
+      throw std::runtime_error(
+          fmt::format("{} has no events: frames that are reconstructed together need some, so leave it out of `frames`",
+                      in_words(frame)));
+    together_.add(frame, std::move(stream), store_);
   }
 
   // The scan has ended within a frame, or before it.
@@ -195,6 +219,7 @@ struct Framing {
   Params p_;
   std::vector<ScanFrame> frames_;
   EventStore store_;
+  FramesTogether together_;
   std::size_t at_ = 0;                 // the frame that is open
   std::optional<WholeStream> stream_;  // its events
   double ended_s_ = 0;                 // scan time of the last event so far

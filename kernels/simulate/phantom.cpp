@@ -71,6 +71,16 @@ Phantom Phantom::moved(const RigidPose& pose) const {
   return {name_, std::move(solids)};
 }
 
+Phantom Phantom::with_activities(const std::vector<double>& factors) const {
+  if (factors.size() != solids_.size())
+    throw std::invalid_argument(
+        fmt::format("phantom {}: {} factors for {} solids", name_, factors.size(), solids_.size()));
+  std::vector<Solid> solids = solids_;
+  for (std::size_t i = 0; i < solids.size(); ++i)
+    if (solids[i].activity_Bq_mL) *solids[i].activity_Bq_mL *= factors[i];
+  return {name_, std::move(solids)};
+}
+
 double Phantom::activity_at(Vec3d point_mm) const {
   return value_at(activity_, point_mm);
 }

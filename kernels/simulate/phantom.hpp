@@ -20,6 +20,9 @@ class Phantom {
 
   /// The same phantom, turned and moved as a whole.
   Phantom moved(const RigidPose& pose) const;
+  /// The same phantom with each solid's activity times its factor. Throws std::invalid_argument for another number of
+  /// factors, and one that is negative or not finite.
+  Phantom with_activities(const std::vector<double>& factors) const;
 
   const std::string& name() const { return name_; }
   const std::vector<Solid>& solids() const { return solids_; }

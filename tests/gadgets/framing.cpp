@@ -16,6 +16,7 @@
 #include "gadgets/subset/frame_table.hpp"
 #include "tests/command/command.hpp"
 #include "tests/gadgets/numbered_events.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using tofstream::testing::numbers;
@@ -61,7 +62,7 @@ TEST_CASE("frames are read from words") {
   CHECK(frames[3].number == 4);
   CHECK(frames[3].start_s == 40);
   CHECK(read_frames({"10", "20-50.5", "5"})[2].start_s == 50.5);
-  CHECK(read_frames({"3000x0.1"}).back().start_s == doctest::Approx(299.9).epsilon(1e-12));
+  CHECK(read_frames({"3000x0.1"}).back().start_s == approx(299.9).epsilon(1e-12));
   CHECK(in_words(frames[4]) == "frame 5 (50.5 to 55.5 s)");
 }
 
@@ -80,8 +81,7 @@ TEST_CASE("what are no frames is refused with the word and what to write") {
 TEST_CASE("each event goes to its frame, in all iterations, whatever its batches were") {
   for (const int batch_size : {1, 7, 30, 200}) {
     CAPTURE(batch_size);
-    const Framed made =
-        framed("frames: [2x5, 10], subsets: 2, cut: time, least_events: 0, iterations: 2", batch_size);
+    const Framed made = framed("frames: [2x5, 10], subsets: 2, cut: time, least_events: 0, iterations: 2", batch_size);
     // Two subsets twice for each frame, and a restart before the second and third.
     REQUIRE(made.subsets.size() == 3 * 4 + 2);
     std::int64_t update = 0;
@@ -107,7 +107,7 @@ TEST_CASE("each event goes to its frame, in all iterations, whatever its batches
       seconds += subset->time_fraction;
     }
     CHECK(all.size() == 200);
-    CHECK(seconds == doctest::Approx(20));
+    CHECK(seconds == approx(20));
     CHECK(made.books.rejected_total() == 0);
   }
 }
@@ -134,13 +134,14 @@ TEST_CASE("frames that a scan does not fill are told, and the image is of the ti
   const ScanFrame& last = made.subsets.back()->step.frame;
   CHECK(last.number == 2);
   CHECK(last.frames == 2);
-  CHECK(last.duration_s == doctest::Approx(5));
+  CHECK(last.duration_s == approx(5));
   CHECK(made.subsets.back()->step.last);
   CHECK(std::get<std::int64_t>(made.figures.at("frames_not_scanned")) == 2);
 }
 
 TEST_CASE("a frame without events has no image, and those that follow have theirs") {
-  RegisteredGadgetTest<EventSubset> gadget("framing", "{backend: cpu, frames: [5, 5, 10], subsets: 1, least_events: 0}");
+  RegisteredGadgetTest<EventSubset> gadget("framing",
+                                           "{backend: cpu, frames: [5, 5, 10], subsets: 1, least_events: 0}");
   gadget.send(numbered_batch(0, 50));
   gadget.send(numbered_batch(100, 100));
   gadget.finish();
@@ -165,7 +166,7 @@ TEST_CASE("time that a window has emptied counts in the frames in which it was")
   for (const auto& subset : gadget.out.all())
     if (!subset->step.restart) seconds[subset->step.frame.number] += subset->time_fraction;
   REQUIRE(seconds.size() == 3);
-  for (const int frame : {1, 3, 4}) CHECK(seconds.at(frame) == doctest::Approx(5));
+  for (const int frame : {1, 3, 4}) CHECK(seconds.at(frame) == approx(5));
 }
 
 TEST_CASE("an update forgets all of the frame before, but the image where it is to begin with it") {
@@ -201,6 +202,58 @@ TEST_CASE("an update forgets all of the frame before, but the image where it is 
     update.send(of_frame(2, 3), none);
     CHECK(update.out.all().back()->image->voxels[0] == (keeps_image ? 30 : 6));
   }
+}
+
+TEST_CASE("frames together: each update is of a subset of every frame, and all events are in one pass") {
+  const Framed made = framed("frames: [2x5, 10], together: true, subsets: 4, iterations: 2");
+  REQUIRE(made.subsets.size() == 2 * 4 * 3);
+  std::vector<int> all;
+  double seconds = 0;
+  for (std::size_t s = 0; s < made.subsets.size(); ++s) {
+    const UpdateStep& step = made.subsets[s]->step;
+    CHECK(step.is_joint);
+    CHECK(step.frame.number == static_cast<int>(s % 3) + 1);
+    CHECK(step.frame.frames == 3);
+    CHECK(step.update == static_cast<std::int64_t>(s / 3) + 1);
+    CHECK(step.subset == static_cast<int>(s / 3 % 4));
+    CHECK(step.subsets == 4);
+    CHECK(step.iteration == static_cast<int>(s / 12) + 1);
+    CHECK(step.ends_iteration == (s % 12 == 11));
+    CHECK(step.last == (s == 23));
+    CHECK(made.subsets[s]->time_fraction == approx(step.frame.number == 3 ? 2.5 : 1.25));
+    if (step.iteration == 2) continue;
+    const std::vector<int> here = numbers(*made.subsets[s]);
+    all.insert(all.end(), here.begin(), here.end());
+    seconds += made.subsets[s]->time_fraction;
+  }
+  std::ranges::sort(all);
+  for (int i = 0; i < 200; ++i) CHECK(all.at(static_cast<std::size_t>(i)) == i);
+  CHECK(seconds == approx(20));
+}
+
+TEST_CASE(
+    "frames together: a frame with fewer events than subsets gives empty ones of no time, an empty one is refused") {
+  const Framed made = framed("frames: [0.2, 19.8], together: true, subsets: 3");
+  REQUIRE(made.subsets.size() == 3 * 2);
+  double seconds = 0;
+  for (std::size_t s = 0; s < 6; s += 2) {
+    CHECK(made.subsets[s]->batches.empty() == (s == 4));
+    seconds += made.subsets[s]->time_fraction;
+  }
+  CHECK(made.subsets[4]->time_fraction == 0);
+  CHECK(seconds == approx(0.2));
+  RegisteredGadgetTest<EventSubset> gadget("framing", "{backend: cpu, frames: [5, 5, 10], together: true}");
+  gadget.send(numbered_batch(0, 50));
+  CHECK_THROWS_WITH(gadget.send(numbered_batch(100, 100)),
+                    doctest::Contains("frame 2 (5 to 10 s) has no events: frames that are reconstructed together"));
+}
+
+TEST_CASE("frames together: what a scan does not reach is left out") {
+  const Framed made = framed("frames: [15, 10, 10, 10], together: true, subsets: 1");
+  REQUIRE(made.subsets.size() == 2);
+  CHECK(made.subsets[1]->step.frame.frames == 2);
+  CHECK(made.subsets[1]->step.frame.duration_s == approx(5));
+  CHECK(made.subsets[1]->step.last);
 }
 
 TEST_CASE("events without a scan time belong to no frame") {

@@ -2,6 +2,9 @@
 #include <memory>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include "kernels/dynamic/nested_em.hpp"
 #include "kernels/em/bsrem_update.hpp"
 #include "kernels/em/em_update.hpp"
 #include "kernels/em/image_sum.hpp"
@@ -87,10 +90,26 @@ void measure_penalised(Given& given, ImageRows& rows) {
             .images = 10});
 }
 
+/// Of Patlak's plot: back projections are read in every inner step, and must come from memory once.
+void measure_joint(const Given& given, ImageRows& rows) {
+  constexpr int frames = 24;
+  std::vector<Image> coefficients(2, given.estimate), backs(frames, given.back);
+  std::vector<NestedFrame> data;
+  for (int f = 0; f < frames; ++f)
+    data.push_back({backs[static_cast<std::size_t>(f)], {0.1 + 0.05 * f, 1 / (1 + 0.1 * f)}});
+  synchronize(nullptr);
+  for (const int inner : {1, 20})
+    rows.add(
+        {.name = fmt::format("nested_em, {} frames, 2 functions, {} inner step{}", frames, inner, inner > 1 ? "s" : ""),
+         .run = [&] { nested_em_update(coefficients, data, given.inverse, {.inner = inner}); },
+         .images = frames + 5});
+}
+
 void measure_updates(ImageRows& rows) {
   Given given(rows);
   measure_plain(given, rows);
   measure_penalised(given, rows);
+  measure_joint(given, rows);
 }
 
 std::function<void()> declare_update(Command& line) {

@@ -2,20 +2,16 @@
 #include "gadgets/io/motion/pose_table.hpp"
 
 #include <array>
-#include <charconv>
-#include <cmath>
 #include <cstddef>
 #include <stdexcept>
 #include <string>
-#include <string_view>
-#include <system_error>
 #include <utility>
 
 #define CSV_IO_NO_THREAD  // a table is small
 #include <csv.h>
 #include <fmt/format.h>
 
-#include "core/base/printable.hpp"
+#include "gadgets/io/csv_number.hpp"
 
 namespace tofstream::formats {
 
@@ -37,15 +33,6 @@ void read_header(Csv& csv, const Columns& columns, std::index_sequence<I...>) {
 template <std::size_t... I, class Csv, std::size_t N>
 bool read_row(Csv& csv, std::array<const char*, N>& cells, std::index_sequence<I...>) {
   return csv.read_row(cells[I]...);
-}
-
-// The library takes an empty cell for 0.
-double number_in(std::string_view cell, const char* column) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), number);
-  if (error != std::errc() || end != cell.data() + cell.size() || !std::isfinite(number))
-    throw std::invalid_argument(fmt::format("{} is '{}', which is no number", column, printable(cell)));
-  return number;
 }
 
 template <class Csv, class Columns>
@@ -75,11 +62,11 @@ StatedPoses read_rows(const std::filesystem::path& file, const Columns& columns,
   StatedPoses table{form, {}};
   std::array<const char*, count + 1> cells{};
   while (read_row(csv, cells, std::make_index_sequence<count + 1>())) try {
-      StatedPose row{number_in(cells[0], "time_s"), {}};
+      StatedPose row{csv_number(cells[0], "time_s"), {}};
       if (!table.rows.empty() && !(row.time_s > table.rows.back().time_s))
         throw std::invalid_argument(
             fmt::format("time_s is {:g} after {:g}: times must ascend", row.time_s, table.rows.back().time_s));
-      for (std::size_t i = 0; i < count; ++i) row.numbers.push_back(number_in(cells[i + 1], columns[i]));
+      for (std::size_t i = 0; i < count; ++i) row.numbers.push_back(csv_number(cells[i + 1], columns[i]));
       pose_of(form, row.numbers);  // says what is no rotation
       table.rows.push_back(std::move(row));
     } catch (const std::invalid_argument& error) {

@@ -1,32 +1,19 @@
 // CSV of a signal: see signal_table.hpp.
 #include "gadgets/io/motion/signal_table.hpp"
 
-#include <charconv>
-#include <cmath>
 #include <cstddef>
 #include <stdexcept>
 #include <string>
-#include <string_view>
-#include <system_error>
 
 #define CSV_IO_NO_THREAD  // a table is small
 #include <csv.h>
 #include <fmt/format.h>
 
 #include "core/base/atomic_file.hpp"
-#include "core/base/printable.hpp"
+#include "gadgets/io/csv_number.hpp"
 
 namespace tofstream::formats {
 namespace {
-
-// The library takes an empty cell for 0.
-double signal_number_in(std::string_view cell, const char* column) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), number);
-  if (error != std::errc() || end != cell.data() + cell.size() || !std::isfinite(number))
-    throw std::invalid_argument(fmt::format("{} is '{}', which is no number", column, printable(cell)));
-  return number;
-}
 
 MotionSignal read_signal(const std::filesystem::path& file) {
   io::CSVReader<2, io::trim_chars<' ', '\t', '\r'>, io::double_quote_escape<',', '"'>, io::throw_on_overflow,
@@ -38,11 +25,11 @@ MotionSignal read_signal(const std::filesystem::path& file) {
   MotionSignal signal;
   const char *time = nullptr, *value = nullptr;
   while (csv.read_row(time, value)) try {
-      const double time_s = signal_number_in(time, "time_s");
+      const double time_s = csv_number(time, "time_s");
       if (!signal.time_s.empty() && !(time_s > signal.time_s.back()))
         throw std::invalid_argument(
             fmt::format("time_s is {:g} after {:g}: times must ascend", time_s, signal.time_s.back()));
-      if (has_values) signal.value.push_back(signal_number_in(value, "value"));
+      if (has_values) signal.value.push_back(csv_number(value, "value"));
       signal.time_s.push_back(time_s);
     } catch (const std::invalid_argument& error) {
       throw std::invalid_argument(fmt::format("line {}: {}", csv.get_file_line(), error.what()));

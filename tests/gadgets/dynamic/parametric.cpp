@@ -1,0 +1,132 @@
+// Parametric images directly from the events: they are OSEM's where there is one constant function, they show a curve
+// that was simulated, and what cannot be is one line.
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <boost/algorithm/string/replace.hpp>
+#include <fmt/format.h>
+
+#include "core/run/engine.hpp"
+#include "core/testing.hpp"
+#include "gadgets/io/nifti/nifti.hpp"
+#include "gadgets/payloads.hpp"
+#include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
+
+using namespace tofstream;
+
+namespace {
+
+struct ParametricRun {
+  std::string phantom = "phantom: uniform_cylinder, activity_scale: 0.003";
+  std::string subsets = "use: framing, frames: [0.5, 1, 0.5], together: true, subsets: 1, iterations: 3";
+  std::string update = "use: parametric_update, functions: functions.csv";
+  std::string image = "estimate.image", frames = "estimate.frames";
+
+  RunReport report(const TemporaryFolder& folder, const std::string& table) const {
+    const std::filesystem::path file = folder / "functions.csv";
+    std::ofstream(file) << table;
+    std::string yaml = fmt::format(R"(
+scanner: demo_ring
+backend: cpu
+image: {{size: [20, 20, 8], voxel_mm: [14, 14, 18]}}
+gadgets:
+  photons: {{use: simulator, {}, seconds: 2, batch_events: 500, attenuation: false}}
+  subsets: {{{}, from: photons}}
+  projected: {{use: joseph_projector, from: {{events: subsets, image: {}}},
+    sensitivity: {{exact_pairs: 0, sampled_pairs: 100000, cache: false}}}}
+  estimate: {{{}, from: projected}}
+  file: {{use: nifti_writer, from: {}}}
+)",
+                                   phantom, subsets, image, update, frames);
+    boost::replace_all(yaml, "functions.csv", file.string());
+    return Engine(parse_pipeline(yaml, (folder / "test.yaml").string()), {.output_dir = folder / "out"}).run();
+  }
+  std::string error(const std::string& table = "time_s,f1\n0,1\n2,1\n") const {
+    const TemporaryFolder folder;
+    const RunReport made = report(folder, table);
+    CHECK(made.exit_code != 0);
+    return made.errors.empty() ? "" : made.errors[0].text();
+  }
+};
+
+void require_success(const RunReport& report) {
+  REQUIRE_MESSAGE(report.exit_code == 0,
+                  (report.errors.empty() ? "the books do not balance" : report.errors[0].text()));
+  CHECK(report.books.balanced());
+}
+
+}  // namespace
+
+TEST_CASE("with one constant function, frames together are one scan, and its image is OSEM's") {
+  const TemporaryFolder direct, whole;
+  require_success(ParametricRun{}.report(direct, "time_s,f1\n0,1\n2,1\n"));
+  ParametricRun osem;
+  osem.subsets = "use: subset_builder, subsets: 1, iterations: 3";
+  osem.update = "use: osem_update";
+  osem.image = osem.frames = "estimate";
+  require_success(osem.report(whole, "time_s\n0\n"));
+  const Image made = read_nifti(direct / "out" / "f1.nii.gz"), expected = read_nifti(whole / "out" / "image.nii.gz");
+  REQUIRE(made.grid == expected.grid);
+  std::int64_t differ = 0;
+  for (std::int64_t v = 0; v < made.voxels.size(); ++v)
+    differ += made.voxels[v] != approx(expected.voxels[v]).epsilon(1e-3) ? 1 : 0;
+  CHECK(differ == 0);
+  const auto frames = read_nifti_volumes(direct / "out" / "image.nii.gz");
+  REQUIRE(frames.size() == 3);
+  for (const Image& frame : frames) CHECK(frame.voxels.to_vector() == made.voxels.to_vector());
+}
+
+TEST_CASE("a curve that was simulated comes back as the coefficient of its function, in frames and directly") {
+  const std::string curve = "time_s,f1\n0,0.2\n1,1.8\n2,0.2\n";
+  ParametricRun run{.phantom = "phantom: uniform_cylinder, activity_scale: 0.01"};
+  const TemporaryFolder folder;
+  std::ofstream(folder / "curve.csv") << curve;
+  run.phantom += fmt::format(", curves: {{file: {}, solids: [water], step_s: 0.1}}", (folder / "curve.csv").string());
+  run.subsets = "use: framing, frames: [8x0.25], together: true, subsets: 2, iterations: 6";
+  require_success(run.report(folder, curve));
+  const Image made = read_nifti(folder / "out" / "f1.nii.gz");
+  double sum = 0, count = 0;
+  for (int k = 3; k < 5; ++k)
+    for (int j = 7; j < 13; ++j)
+      for (int i = 7; i < 13; ++i, ++count) sum += static_cast<double>(made.voxels[made.grid.index(i, j, k)]);
+  const auto frames = read_nifti_volumes(folder / "out" / "image.nii.gz");
+  REQUIRE(frames.size() == 8);
+  const auto centre = [&](std::size_t f) { return frames[f].voxels[made.grid.index(10, 10, 4)]; };
+  CHECK(centre(3) / centre(0) == approx(1.6 / 0.4).epsilon(1e-4));  // means of f1 over the frames
+  const double truth = 0.01 * 10000;
+  CHECK(sum / count == approx(truth).epsilon(0.05));
+}
+
+TEST_CASE("parametric images refuse what they cannot be made of") {
+  ParametricRun run;
+  run.subsets = "use: framing, frames: [0.5, 1, 0.5], subsets: 1";
+  CHECK(run.error().find("set together: true of framing") != std::string::npos);
+  run = {};
+  run.update = "use: osem_update";
+  run.image = run.frames = "estimate";
+  CHECK(run.error().find("take parametric_update, or framing with together: false") != std::string::npos);
+  run = {};
+  run.update = "use: parametric_update";
+  CHECK(run.error().find("give input, the activity of plasma, for K_i and V, or functions, a table") !=
+        std::string::npos);
+  run = {};
+  CHECK(run.error("time_s,f1\n0,1\n1.2,1\n").find("ends at 1.2 s, before frame 2 does, at 1.5 s") != std::string::npos);
+  CHECK(run.error("time_s,f1,f2\n0,1,0\n2,1,0\n").find("function 2 is 0 in all frames") != std::string::npos);
+  run.subsets = "use: framing, frames: [0.5, 3-4, 5-6], together: true, start: previous";
+  CHECK(run.error().find("start: previous is of frames that follow one another") != std::string::npos);
+  run = {};
+  run.phantom += ", curves: {file: functions.csv, solids: [brain]}";
+  CHECK(run.error().find("no solid with an activity is called 'brain'; there are: ") != std::string::npos);
+  run.phantom = "phantom: uniform_cylinder, activity_scale: 0.003, curves: {file: functions.csv, solids: [a, b]}";
+  CHECK(run.error().find("has 1 functions for 2 solids") != std::string::npos);
+  run.phantom = "phantom: uniform_cylinder, activity_scale: 0.003, curves: {file: functions.csv, solids: [water]}";
+  CHECK(run.error("time_s,f1\n0,1\n1.2,1\n").find("ends at 1.2 s, before the scan does, at 2 s") != std::string::npos);
+  run = {};
+  run.update = "use: parametric_update, input: functions.csv, start_s: 1";
+  CHECK(run.error("time_s,value\n0,1\n2,1\n").find("frame 1 begins at 0 s, before start_s (1 s)") != std::string::npos);
+}
+// SPDX-License-Identifier: Apache-2.0
