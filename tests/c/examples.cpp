@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 #include "tests/support/python.hpp"
 
@@ -131,8 +132,8 @@ TEST_CASE("OSEM of a sinogram in Python finds its ball") {
   if (skip_python()) return;
   const auto ran = python("share/examples/python/sinogram.py");
   REQUIRE_MESSAGE(ran.code == 0, ran.err);
-  CHECK_MESSAGE(number_after(ran.out, "in the ball ") == doctest::Approx(1000).epsilon(0.1), ran.out);
-  CHECK_MESSAGE(number_after(ran.out, "in the cylinder ") == doctest::Approx(100).epsilon(0.1), ran.out);
+  CHECK_MESSAGE(number_after(ran.out, "in the ball ") == approx(1000).epsilon(0.1), ran.out);
+  CHECK_MESSAGE(number_after(ran.out, "in the cylinder ") == approx(100).epsilon(0.1), ran.out);
   CHECK_MESSAGE(number_after(ran.out, "outside ") < 10, ran.out);
 }
 
@@ -145,7 +146,7 @@ TEST_CASE("list-mode OSEM of a PETSIRD file in Python shows the phantom that the
   REQUIRE_MESSAGE(simulated.code == 0, simulated.err);
   const auto ran = python("share/examples/python/osem_petsird.py " + scan + " demo_ring");
   REQUIRE_MESSAGE(ran.code == 0, ran.err);
-  CHECK_MESSAGE(number_after(ran.out, "explains ") == doctest::Approx(1).epsilon(0.02), ran.out);
+  CHECK_MESSAGE(number_after(ran.out, "explains ") == approx(1).epsilon(0.02), ran.out);
   CHECK_MESSAGE(number_after(ran.out, "axis ") > 10 * number_after(ran.out, "180 mm "), ran.out);
 }
 

@@ -15,6 +15,7 @@
 #include "gadgets/io/petsird/to_scanner.hpp"
 #include "gadgets/io/shared_files.hpp"
 #include "gadgets/io/yaml/scanner_file.hpp"
+#include "tests/support/approx.hpp"
 #include "tools/c/tofstream.h"
 
 namespace {
@@ -82,7 +83,7 @@ TEST_CASE("histo-images in C: four axes, and all events are deposited or have a 
   CHECK(what.deposited > 300);
   CHECK(what.outside > 0);
   CHECK(std::accumulate(linear.begin(), linear.end(), 0.0) ==
-        doctest::Approx(static_cast<double>(what.deposited)).epsilon(1e-6));
+        tofstream::approx(static_cast<double>(what.deposited)).epsilon(1e-6));
   REQUIRE(tof_deposit(op.get(), &with.events, 1, nearest.data(), nullptr, nullptr) == TOF_OK);
   for (const float counts : nearest) CHECK(counts == std::round(counts));
 
@@ -92,7 +93,7 @@ TEST_CASE("histo-images in C: four axes, and all events are deposited or have a 
   REQUIRE(tof_sensitivity(op.get(), nullptr, s.data(), nullptr) == TOF_OK);
   double sum = 0;
   for (std::size_t v = 0; v < x.size(); ++v) sum += static_cast<double>(x[v]) * static_cast<double>(step[v]);
-  CHECK(sum == doctest::Approx(static_cast<double>(what.deposited)).epsilon(1e-5));
+  CHECK(sum == tofstream::approx(static_cast<double>(what.deposited)).epsilon(1e-5));
 }
 
 TEST_CASE("histo-images in C: what is wrong is told in one line") {

@@ -14,6 +14,7 @@
 #include "gadgets/step/projector_kinds.hpp"
 #include "kernels/ring/joseph/joseph.hpp"
 #include "kernels/spect/spect.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 #include "tools/c/tofstream.h"
 
@@ -107,7 +108,7 @@ TEST_CASE("an operator of views is the projector's bits, with its adjoint, its E
   std::vector<float> ax(turn_pixels, -1), aty(small_voxels, -1), step(small_voxels, -1), sensitivity(small_voxels, -1);
   REQUIRE(tof_forward(op.get(), x.data(), ax.data(), nullptr) == TOF_OK);
   REQUIRE(tof_adjoint(op.get(), y.data(), aty.data(), nullptr) == TOF_OK);
-  CHECK(dot(ax, y) == doctest::Approx(dot(x, aty)).epsilon(1e-5));
+  CHECK(dot(ax, y) == approx(dot(x, aty)).epsilon(1e-5));
 
   const CameraTurn turn;
   auto set = std::make_shared<ViewSet>();
@@ -138,7 +139,7 @@ TEST_CASE("an operator of views is the projector's bits, with its adjoint, its E
   REQUIRE(tof_sensitivity(op.get(), nullptr, sensitivity.data(), nullptr) == TOF_OK);
   CHECK(tally.rejected == -1);
   for (std::size_t k = 0; k < small_voxels; ++k)  // the image explains its own projections
-    CHECK(step[k] == doctest::Approx(sensitivity[k]).epsilon(1e-4));
+    CHECK(step[k] == approx(sensitivity[k]).epsilon(1e-4));
 }
 
 TEST_CASE(
@@ -156,7 +157,7 @@ TEST_CASE(
     std::vector<float> ax(500), aty(small_voxels), planned(500), ratio(500), back(small_voxels), step(small_voxels);
     REQUIRE(tof_forward(op.get(), x.data(), ax.data(), nullptr) == TOF_OK);
     REQUIRE(tof_adjoint(op.get(), y.data(), aty.data(), nullptr) == TOF_OK);
-    CHECK(dot(ax, y) == doctest::Approx(dot(x, aty)).epsilon(1e-5));
+    CHECK(dot(ax, y) == approx(dot(x, aty)).epsilon(1e-5));
     for (std::size_t i = 0; i < 500; ++i) ratio[i] = 1 / (ax[i] + 0.5F);
     const std::vector<float> background(500, 0.5F);
     REQUIRE(tof_adjoint(op.get(), ratio.data(), back.data(), nullptr) == TOF_OK);
@@ -164,7 +165,7 @@ TEST_CASE(
     REQUIRE(tof_em_step(op.get(), x.data(), nullptr, nullptr, background.data(), step.data(), &tally, nullptr) ==
             TOF_OK);
     CHECK(tally.rejected == 0);
-    for (std::size_t k = 0; k < small_voxels; ++k) CHECK(step[k] == doctest::Approx(back[k]).epsilon(1e-4));
+    for (std::size_t k = 0; k < small_voxels; ++k) CHECK(step[k] == approx(back[k]).epsilon(1e-4));
     REQUIRE(tof_plan(op.get(), nullptr) == TOF_OK);
     REQUIRE(tof_forward(op.get(), x.data(), planned.data(), nullptr) == TOF_OK);
     CHECK(planned == ax);
@@ -207,7 +208,7 @@ TEST_CASE("a sinogram's bins are the events in them, bit for bit, in stretches o
   REQUIRE(tof_adjoint(of_lines, y.data(), aty.data(), nullptr) == TOF_OK);
   REQUIRE(tof_adjoint(of_events, y.data(), same_back.data(), nullptr) == TOF_OK);
   CHECK(aty == same_back);
-  CHECK(dot(ax, y) == doctest::Approx(dot(x, aty)).epsilon(1e-5));
+  CHECK(dot(ax, y) == approx(dot(x, aty)).epsilon(1e-5));
 
   // m y / (m A x + b), and 0 where nothing is expected.
   std::vector<float> ratio(500 * bins), step(small_voxels), back(small_voxels), sensitivity(small_voxels);
@@ -216,7 +217,7 @@ TEST_CASE("a sinogram's bins are the events in them, bit for bit, in stretches o
   REQUIRE(tof_em_step(of_lines, x.data(), y.data(), half.data(), background.data(), step.data(), nullptr, nullptr) ==
           TOF_OK);
   REQUIRE(tof_adjoint(of_lines, ratio.data(), back.data(), nullptr) == TOF_OK);
-  for (std::size_t k = 0; k < small_voxels; ++k) CHECK(step[k] == doctest::Approx(back[k]).epsilon(1e-5));
+  for (std::size_t k = 0; k < small_voxels; ++k) CHECK(step[k] == approx(back[k]).epsilon(1e-5));
   REQUIRE(tof_sensitivity(of_lines, half.data(), sensitivity.data(), nullptr) == TOF_OK);
   REQUIRE(tof_adjoint(of_lines, half.data(), back.data(), nullptr) == TOF_OK);
   CHECK(sensitivity == back);
@@ -443,7 +444,7 @@ TEST_CASE("on a GPU an operator works where its arrays lie, and refuses those of
   const float most = *std::ranges::max_element(expected);
   for (std::size_t i = 0; i < turn_pixels; ++i) CHECK(std::abs(found[i] - expected[i]) < 2e-6F * most);
   REQUIRE(tof_adjoint(there.get(), data.data(), again.data(), nullptr) == TOF_OK);
-  CHECK(dot(again.to_vector(), x) == doctest::Approx(dot(found, found)).epsilon(1e-5));
+  CHECK(dot(again.to_vector(), x) == approx(dot(found, found)).epsilon(1e-5));
   std::vector<float> s(small_voxels, 2), updated = x;
   const auto sensitivity = Buffer<float>::from(s).to(Memory::device);
   auto moved = Buffer<float>::from(x).to(Memory::device);
@@ -452,7 +453,7 @@ TEST_CASE("on a GPU an operator works where its arrays lie, and refuses those of
   REQUIRE(tof_em_update(there.get(), again.data(), sensitivity.data(), sensitivity.data(), moved.data(), nullptr) ==
           TOF_OK);
   const auto on_device = moved.to_vector();
-  for (std::size_t v = 0; v < small_voxels; ++v) CHECK(on_device[v] == doctest::Approx(updated[v]).epsilon(1e-6));
+  for (std::size_t v = 0; v < small_voxels; ++v) CHECK(on_device[v] == approx(updated[v]).epsilon(1e-6));
   CHECK(tof_em_update(there.get(), again.data(), s.data(), nullptr, moved.data(), nullptr) == TOF_INVALID);
   CHECK(tof_forward(there.get(), x.data(), data.data(), nullptr) == TOF_INVALID);
   CHECK(std::string(tof_error()).find("image lies in the host's memory, and the operator works on the GPU") == 0);

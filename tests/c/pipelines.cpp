@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 #include "tools/c/tofstream.h"
 
 using namespace tofstream;
@@ -157,7 +158,7 @@ TEST_CASE("a program feeds a pipeline and gets its image: that of the operator, 
   CHECK(most > 0);
   for (std::size_t k = 0; k < fed_voxels; ++k)  // of a scan of 4 s
     if (sensitivity[k] > 0)
-      CHECK(info.voxels[k] == doctest::Approx(step[k] / (4 * sensitivity[k])).epsilon(1e-5).scale(1e-3F * most));
+      CHECK(info.voxels[k] == approx(step[k] / (4 * sensitivity[k])).epsilon(1e-5).scale(1e-3F * most));
 }
 
 TEST_CASE("a camera's views are fed likewise, and each image is newer than the one before") {

@@ -18,6 +18,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 #include "tools/c/tofstream.h"
 
 using namespace tofstream;
@@ -177,7 +178,7 @@ TEST_CASE("a run that waits for its program says so, and how much has come") {
   REQUIRE(tof_pipeline_send_events(run.run, &events, 0, 2) == TOF_OK);
   REQUIRE(tof_pipeline_send_events(run.run, &events, 2, 1.5) == TOF_OK);
   CHECK(is_told([](const Told& told) {
-    return told.at.phase == TOF_RUNNING && told.at.events == 200 && told.at.scan_seconds == doctest::Approx(3.5);
+    return told.at.phase == TOF_RUNNING && told.at.events == 200 && told.at.scan_seconds == approx(3.5);
   }));
   (void)tof_pipeline_stop(run.run);
   (void)run.wait();

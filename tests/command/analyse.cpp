@@ -6,6 +6,7 @@
 
 #include "gadgets/io/nifti/nifti.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -47,8 +48,8 @@ TEST_CASE("contrast recovery and noise of spheres against their annuli, over sev
     const auto& image = json["studies"][0]["images"][i];
     REQUIRE(image["contrast"].size() == 6);
     CHECK(image["contrast"][3]["name"] == "sphere 4");
-    CHECK(image["recovery_percent"].get<double>() == doctest::Approx(recovery[i]).epsilon(1e-3));
-    CHECK(image["noise_percent"].get<double>() == doctest::Approx(noise[i]).epsilon(1e-2));
+    CHECK(image["recovery_percent"].get<double>() == approx(recovery[i]).epsilon(1e-3));
+    CHECK(image["noise_percent"].get<double>() == approx(noise[i]).epsilon(1e-2));
   }
   const auto printed = run_command(fmt::format("analyse {} --plot {}", images, (folder / "curves.png").string()));
   REQUIRE_MESSAGE(printed.code == 0, printed.err);

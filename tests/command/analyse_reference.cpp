@@ -6,6 +6,7 @@
 
 #include "gadgets/io/nifti/nifti.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -51,11 +52,11 @@ TEST_CASE("images are compared with a reference by three measures, and ten withi
   const auto study = measured.json()["studies"][0];
   REQUIRE(study["images"].size() == 13);
   const auto first = study["images"][0], last = study["images"][12];
-  CHECK(first["background_rmse_percent"].get<double>() == doctest::Approx(3).epsilon(1e-4));
-  CHECK(first["worst_region_percent"].get<double>() == doctest::Approx(5).epsilon(1e-4));
+  CHECK(first["background_rmse_percent"].get<double>() == approx(3).epsilon(1e-4));
+  CHECK(first["worst_region_percent"].get<double>() == approx(5).epsilon(1e-4));
   CHECK(first["regions"][0]["name"] == "hot");
   CHECK(first["within"] == false);
-  CHECK(last["object_rmse_percent"].get<double>() == doctest::Approx(0.6).epsilon(0.02));
+  CHECK(last["object_rmse_percent"].get<double>() == approx(0.6).epsilon(0.02));
   CHECK(last["within"] == true);
   CHECK(study["held_from"]["image"] == 3);
   CHECK_FALSE(study["held_from"].contains("seconds"));  // no run.json says when its run began

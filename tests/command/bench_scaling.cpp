@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -34,20 +35,20 @@ TEST_CASE("bench scaling predicts a cluster from one host's results, and says th
   REQUIRE_MESSAGE(made.code == 0, made.err);
   const auto rows = made.json()["predicted"];
   REQUIRE(rows.size() == 4);
-  CHECK(rows[0]["predicted_s"].get<double>() == doctest::Approx(2));
+  CHECK(rows[0]["predicted_s"].get<double>() == approx(2));
   // The estimate there and the half of it that is summed, back; half of the image is added by each.
-  CHECK(rows[1]["predicted_s"].get<double>() == doctest::Approx(1 + 10 * (2e-3 + 0.25e-3)));
+  CHECK(rows[1]["predicted_s"].get<double>() == approx(1 + 10 * (2e-3 + 0.25e-3)));
   CHECK(rows[1]["ranks_are"] == "GPUs of one process");
   CHECK(rows[2]["hosts"] == 1);
   // Seven images each way, at 1.5 ms, and seven additions.
-  CHECK(rows[3]["predicted_s"].get<double>() == doctest::Approx(0.25 + 10 * (14 * 1.5e-3 + 7 * 0.5e-3)));
+  CHECK(rows[3]["predicted_s"].get<double>() == approx(0.25 + 10 * (14 * 1.5e-3 + 7 * 0.5e-3)));
   CHECK(rows[3]["ranks_are"] == "processes");
   CHECK(rows[3]["hosts"] == 2);
-  CHECK(rows[3]["predicted_of_ideal"].get<double>() == doctest::Approx(0.25 / 0.495));
+  CHECK(rows[3]["predicted_of_ideal"].get<double>() == approx(0.25 / 0.495));
   CHECK(in.predict(yaml).out.starts_with("Predicted, not measured"));
   // A stated copy counts before a measured one.
   const auto slower = in.predict("gpus_a_host: 2\nnetwork_gb_per_s: 4\ncopy_gb_per_s: 2\ngpus: [2]\n", "--json");
-  CHECK(slower.json()["predicted"][0]["predicted_s"].get<double>() == doctest::Approx(1 + 10 * (4e-3 + 0.25e-3)));
+  CHECK(slower.json()["predicted"][0]["predicted_s"].get<double>() == approx(1 + 10 * (4e-3 + 0.25e-3)));
 }
 
 TEST_CASE("bench scaling refuses clusters and results that say too little, in one line") {

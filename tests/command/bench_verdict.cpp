@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 #include "tools/bench/verdict.hpp"
 
 using namespace tofstream;
@@ -42,7 +43,7 @@ TEST_CASE("adjoints that depart fail by themselves, whatever the sums are") {
       run_bench("listmode --backend cpu --events-scale 0.001 --repeats 1 --json --wrong 3e-5 --only joseph_w1_adjoint");
   CHECK(wrong.code == 1);
   const auto row = wrong.json()["requirements"][0];
-  CHECK(row["measured"].get<double>() == doctest::Approx(3e-5).epsilon(0.2));
+  CHECK(row["measured"].get<double>() == approx(3e-5).epsilon(0.2));
   CHECK(row["accurate"] == false);
   CHECK(row["parts"].contains("direct"));
   CHECK(row["parts"].contains("tiles"));

@@ -5,6 +5,7 @@
 #include "gadgets/io/yaml/phantom_yaml.hpp"
 #include "kernels/analysis/roi.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -30,7 +31,7 @@ TEST_CASE("a corrected scan reconstructs to the phantom's activity in Bq/mL") {
     return statistics(read_nifti(folder / "image.nii.gz"), Cylinder{{0, 0, 0}, 70, 80}).mean;
   };
   const double truth = file.phantom.activity_at({0, 0, 0});
-  CHECK(run("") == doctest::Approx(truth).epsilon(0.02));
+  CHECK(run("") == approx(truth).epsilon(0.02));
 
   const auto json = nlohmann::json::parse(text_of(folder / "run.json"));
   CHECK(json["books"]["balanced"] == true);

@@ -14,6 +14,7 @@
 #include "kernels/analysis/roi.hpp"
 #include "kernels/ring/simulate/event_simulator.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/small_ring.hpp"
 
 using namespace tofstream;
@@ -126,18 +127,18 @@ SidesOfCylinder image_of(const TemporaryFolder& folder, const std::vector<double
 TEST_CASE("a count-rate curve is flat to 1 % with modules that lose unlike shares, up to more than half") {
   const TemporaryFolder folder;
   const SidesOfCylinder free = image_of(folder, {0});
-  CHECK(free.all == doctest::Approx(source_Bq_mL).epsilon(0.02));
+  CHECK(free.all == approx(source_Bq_mL).epsilon(0.02));
   for (const double load : {0.5, 1.0}) {
     CAPTURE(load);
     const SidesOfCylinder loaded = image_of(folder, {load});
-    CHECK(loaded.all / free.all == doctest::Approx(1).epsilon(0.01));
-    CHECK(loaded.left / free.left == doctest::Approx(1).epsilon(0.015));  // a fifth of the events
-    CHECK(loaded.right / free.right == doctest::Approx(1).epsilon(0.015));
+    CHECK(loaded.all / free.all == approx(1).epsilon(0.01));
+    CHECK(loaded.left / free.left == approx(1).epsilon(0.015));  // a fifth of the events
+    CHECK(loaded.right / free.right == approx(1).epsilon(0.015));
   }
   // Subsets in time order differ in their losses, and are warned of; each covers the scan if they are dealt out.
   const SidesOfCylinder changing = image_of(folder, {1, 0.6, 0.2}, "--set subsets.cut=interleaved");
-  CHECK(changing.all / free.all == doctest::Approx(1).epsilon(0.01));
-  CHECK(changing.right / changing.left == doctest::Approx(free.right / free.left).epsilon(0.015));
+  CHECK(changing.all / free.all == approx(1).epsilon(0.01));
+  CHECK(changing.right / changing.left == approx(free.right / free.left).epsilon(0.015));
   // Without them the source has lost more than a third, and the more the nearer to the busy modules.
   const SidesOfCylinder ignored = image_of(folder, {1}, "--set events.dead_time=false");
   CHECK(ignored.all / free.all < 0.6);

@@ -1,6 +1,7 @@
 // A dynamic scan as a user reconstructs it, and looks at its regions over time.
 #include "gadgets/io/nifti/nifti.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -10,8 +11,8 @@ const std::filesystem::path& recording() {
   static const TemporaryFolder folder;
   static const std::filesystem::path file = folder / "scan.petsird";
   if (!std::filesystem::exists(file)) {
-    const auto made = run_command(
-        "simulate --quiet --phantom uniform_cylinder --events 120000 --no-attenuation -o " + file.string());
+    const auto made =
+        run_command("simulate --quiet --phantom uniform_cylinder --events 120000 --no-attenuation -o " + file.string());
     REQUIRE_MESSAGE(made.code == 0, made.err);
   }
   return file;
@@ -20,7 +21,8 @@ const std::filesystem::path& recording() {
 CommandResult reconstruct(const std::filesystem::path& folder, const std::string& more) {
   return run_command(
       "run dynamic_osem --quiet --backend cpu --set image.size=[32,32,16] --set image.voxel_mm=[8,8,8] "
-      "--set events.batch_events=2000 --set projected.sensitivity.cache=false --set projected.sensitivity.exact_pairs=0 "
+      "--set events.batch_events=2000 --set projected.sensitivity.cache=false --set "
+      "projected.sensitivity.exact_pairs=0 "
       "--set projected.sensitivity.sampled_pairs=400000 --set subsets.subsets=2 --set subsets.iterations=3 "
       "--set projected.deterministic=true --input " +
       recording().string() + " --out " + folder.string() + " " + more);
@@ -33,7 +35,8 @@ TEST_CASE("frames of a dynamic scan become one file, whose regions keep their ac
   const auto inspected = run_command("inspect --json " + recording().string());
   REQUIRE(inspected.code == 0);
   const double seconds = 1e-3 * inspected.json()["duration_ms"].get<double>();
-  const auto run = reconstruct(folder / "all", fmt::format("--set 'subsets.frames=[2x{:g}, {:g}]'", seconds / 4, seconds / 2));
+  const auto run =
+      reconstruct(folder / "all", fmt::format("--set 'subsets.frames=[2x{:g}, {:g}]'", seconds / 4, seconds / 2));
   REQUIRE_MESSAGE(run.code == 0, run.err);
   const auto books = nlohmann::json::parse(text_of(folder / "all" / "run.json"))["books"];
   CHECK(books["balanced"] == true);
@@ -43,10 +46,10 @@ TEST_CASE("frames of a dynamic scan become one file, whose regions keep their ac
   REQUIRE_MESSAGE(analysed.code == 0, analysed.err);
   const auto images = analysed.json()["studies"][0]["images"];
   REQUIRE(images.size() == 3);
-  CHECK(images[2]["start_s"].get<double>() == doctest::Approx(seconds / 2).epsilon(1e-5));
+  CHECK(images[2]["start_s"].get<double>() == approx(seconds / 2).epsilon(1e-5));
   for (const auto& image : images)
     CHECK(image["regions"][0]["mean"].get<double>() ==
-          doctest::Approx(image["regions"][0]["truth"].get<double>()).epsilon(0.1));  // 30,000 events, 8 mm voxels
+          approx(image["regions"][0]["truth"].get<double>()).epsilon(0.1));  // 30,000 events, 8 mm voxels
   CHECK(std::filesystem::file_size(folder / "curves.png") > 5000);
   // The second frame alone is the second frame, bit for bit.
   const auto alone =

@@ -3,6 +3,7 @@
 #include "gadgets/io/nifti/nifti.hpp"
 #include "kernels/analysis/roi.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/script.hpp"
 
 using namespace tofstream;
@@ -21,8 +22,8 @@ TEST_CASE("a scan with attenuation reconstructs to its activity by a coarse map 
                   path("mu.nii.gz"));
   REQUIRE_MESSAGE(run.code == 0, run.err);
   const Image image = read_nifti(out / "image" / "image.nii.gz");
-  CHECK(statistics(image, Cylinder{{0, 0, 0}, 80, 60}).mean == doctest::Approx(10000).epsilon(0.02));
-  CHECK(statistics(image, Cylinder{{0, 0, 0}, 30, 60}).mean == doctest::Approx(10000).epsilon(0.03));
+  CHECK(statistics(image, Cylinder{{0, 0, 0}, 80, 60}).mean == approx(10000).epsilon(0.02));
+  CHECK(statistics(image, Cylinder{{0, 0, 0}, 30, 60}).mean == approx(10000).epsilon(0.03));
 }
 
 TEST_CASE("a mu map with a wrong value is refused, by name") {
@@ -44,7 +45,7 @@ TEST_CASE("a phantom's image has its activity, on the grid asked for, and profil
   CHECK(run_command("compare --json " + again + " " + file).json()["max_abs"] == 0);
   const std::string line = "profile truth=" + file + " --from -140 0 0 --to 140 0 0 --points 281 ";
   const auto values = run_command(line + "--json --phantom uniform_cylinder").json();
-  CHECK(values["distance_mm"][280] == doctest::Approx(280));
+  CHECK(values["distance_mm"][280] == approx(280));
   CHECK(values["values"]["truth"][140] == 10000);
   CHECK(values["values"]["truth"][20] == 0);
   CHECK(run_command(line + "--plot " + (out / "line.svg").string()).code == 0);
@@ -122,7 +123,7 @@ TEST_CASE("the script of the corrected NEMA phantom compares means over scans wi
   CHECK(last["scans"]["corrected"].size() == 4);
   // With so few events the background of the largest discs is known to some percent.
   CHECK(std::abs(last["background_mean"]["difference"].get<double>()) < 0.15);
-  CHECK(last["background_mean"]["ideal"]["mean"].get<double>() == doctest::Approx(5300).epsilon(0.15));
+  CHECK(last["background_mean"]["ideal"]["mean"].get<double>() == approx(5300).epsilon(0.15));
 }
 
 TEST_CASE("the script of the NEMA phantom's scatter measures images without its correction and with it") {
@@ -139,7 +140,7 @@ TEST_CASE("the script of the NEMA phantom's scatter measures images without its 
   CHECK(report["counted"]["scattered"]["scattered_more_than_once"] > 0);
   const auto background = [&](const char* arm) { return report["images"][arm]["background_over_truth"].get<double>(); };
   CHECK(background("without") > 1.2);
-  CHECK(background("fitted") == doctest::Approx(1).epsilon(0.25));  // its first scatter is of an image that has it
+  CHECK(background("fitted") == approx(1).epsilon(0.25));  // its first scatter is of an image that has it
   CHECK(background("fitted") < background("single"));
   CHECK(report["images"]["fitted"]["tail_factor"].size() == 1);
 }

@@ -11,6 +11,7 @@
 #include "gadgets/ring/io/normalisation_yaml.hpp"
 #include "kernels/analysis/compare.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -67,7 +68,7 @@ TEST_CASE("a recording with a normalisation in its header gives the image that t
   in.write_norm(detectors);
   const auto ran = run_command(fmt::format("header {} --normalisation {} --json -o {}", in.scan, in.norm, in.made));
   REQUIRE_MESSAGE(ran.code == 0, ran.err);
-  CHECK(ran.json()["calibration_factor"].get<double>() == doctest::Approx(1.5));
+  CHECK(ran.json()["calibration_factor"].get<double>() == approx(1.5));
   CHECK(ran.json()["crystals"] == detectors);
   Image by_header = in.image(in.made, "{from: scanner}");
   const Image by_file = in.image(in.scan, fmt::format("{{from: file, file: {}}}", in.norm));

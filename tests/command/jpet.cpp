@@ -4,6 +4,7 @@
 
 #include "gadgets/io/nifti/nifti.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 #include "tests/support/script.hpp"
 
@@ -59,7 +60,7 @@ TEST_CASE("the six regions of the phantom come out at their activity, by strips 
   for (std::size_t i = 0; i < 6; ++i) {
     CAPTURE(last[i]["name"].get<std::string>());
     const double truth = last[i]["truth"];
-    CHECK(last[i]["mean"].get<double>() == doctest::Approx(truth).epsilon(0.06));
+    CHECK(last[i]["mean"].get<double>() == approx(truth).epsilon(0.06));
   }
   CHECK(direct[4]["mean"].get<double>() < 0.9 * 7000);  // the small hot ellipse E, which only the model sharpens
 }

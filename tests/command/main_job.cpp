@@ -2,6 +2,7 @@
 #include "gadgets/io/nifti/nifti.hpp"
 #include "kernels/analysis/roi.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
@@ -62,7 +63,7 @@ TEST_CASE("a simulated scan reconstructs to its activity in Bq/mL, alike by both
   CHECK(json["books"]["received"] == 300000);
   for (const Image* image : {&tor, &joseph, &direct, &blobs})
     CHECK(statistics(*image, Cylinder{{0, 0, 0}, 60, 60}).mean ==
-          doctest::Approx(statistics(tor, Cylinder{{0, 0, 0}, 60, 60}).mean).epsilon(0.01));
+          approx(statistics(tor, Cylinder{{0, 0, 0}, 60, 60}).mean).epsilon(0.01));
   const auto compared = run_command("compare --json " + (out / "direct/image.nii.gz").string() + " " +
                                     (out / "tor/image.nii.gz").string());
   REQUIRE(compared.code == 0);
@@ -77,7 +78,7 @@ TEST_CASE("a simulated scan reconstructs to its activity in Bq/mL, alike by both
   const auto analysed = run_command("analyse --json --phantom uniform_cylinder " + (out / "tor").string());
   REQUIRE_MESSAGE(analysed.code == 0, analysed.err);
   for (const auto& region : analysed.json()["studies"][0]["images"][0]["regions"])
-    CHECK(region["mean"].get<double>() == doctest::Approx(region["truth"].get<double>()).epsilon(0.03));
+    CHECK(region["mean"].get<double>() == approx(region["truth"].get<double>()).epsilon(0.03));
 }
 
 TEST_CASE("the same scan gives the same image, bit for bit") {

@@ -2,6 +2,7 @@
 #include <fstream>
 
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -41,7 +42,7 @@ TEST_CASE("a phantom that moves is simulated, and reconstructed in one place by 
       run_command("analyse --json --phantom uniform_cylinder " + (in.folder / "out" / "image.nii.gz").string());
   REQUIRE_MESSAGE(analysed.code == 0, analysed.err);
   const auto region = analysed.json()["studies"][0]["images"][0]["regions"][0];
-  CHECK(region["mean"].get<double>() == doctest::Approx(region["truth"].get<double>()).epsilon(0.1));
+  CHECK(region["mean"].get<double>() == approx(region["truth"].get<double>()).epsilon(0.1));
 }
 
 TEST_CASE("a table that cannot be read, or does not cover the scan, is one error before or at its time") {

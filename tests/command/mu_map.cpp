@@ -6,6 +6,7 @@
 
 #include "gadgets/io/nifti/nifti.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -37,7 +38,7 @@ TEST_CASE("mu-map makes of a CT the map that a projector reads, and the file say
   CHECK(made.out.find("20 x 20 x 10 voxels: x -20.0 to 20.0, y -20.0 to 20.0, z -20.0 to 20.0 mm") !=
         std::string::npos);
   const Image map = read_nifti(mu);
-  CHECK(map.voxels[map.grid.index(5, 5, 5)] == doctest::Approx(0.1536).epsilon(1e-3));
+  CHECK(map.voxels[map.grid.index(5, 5, 5)] == approx(0.1536).epsilon(1e-3));
   CHECK(map.voxels[0] == 0);
   CHECK(mu_map_energy_keV(mu) == 140.511);
 }
@@ -48,8 +49,8 @@ TEST_CASE("mu-map averages over larger voxels, moves the map, and prints JSON") 
   const CommandResult made =
       mu_map(fmt::format("{} --energy-keV 364.5 --voxel-mm 4 --shift-mm 0 0 100 --json -o {}", ct, mu));
   REQUIRE_MESSAGE(made.code == 0, made.err);
-  CHECK(made.json()["extents_mm"][2][0] == doctest::Approx(80));
-  CHECK(made.json()["water_per_cm"] == doctest::Approx(0.110).epsilon(0.01));
+  CHECK(made.json()["extents_mm"][2][0] == approx(80));
+  CHECK(made.json()["water_per_cm"] == approx(0.110).epsilon(0.01));
   const Grid grid = read_nifti(mu).grid;
   CHECK(grid.size[0] == 10);
   CHECK(grid.size[2] == 10);

@@ -12,6 +12,7 @@
 #include "gadgets/ring/io/normalisation_yaml.hpp"
 #include "kernels/analysis/roi.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -92,7 +93,7 @@ TEST_CASE("a cylinder has its activity in Bq/mL by the normalisation of another 
     REQUIRE_MESSAGE(ran.code == 0, ran.err);
     return statistics(read_nifti(in.folder / "run" / "image.nii.gz"), Cylinder{{0, 0, 0}, 40, 30}).mean;
   };
-  CHECK(mean(fmt::format("{{from: file, file: {}}}", in.norm)) == doctest::Approx(5000).epsilon(0.03));
+  CHECK(mean(fmt::format("{{from: file, file: {}}}", in.norm)) == approx(5000).epsilon(0.03));
 }
 
 TEST_CASE("a source that is larger than it is said to be is warned of, and parts can be left out") {
@@ -111,7 +112,7 @@ TEST_CASE("a source that is larger than it is said to be is warned of, and parts
   const auto estimate = formats::read_normalisation(in.norm);
   CHECK(estimate.crystal_efficiency.empty());
   CHECK(estimate.class_factor.size() > 10);
-  CHECK(estimate.calibration == doctest::Approx(1e-3).epsilon(0.02));
+  CHECK(estimate.calibration == approx(1e-3).epsilon(0.02));
 
   const CommandResult none = in.normalise(in.scan + " --source " + in.source + " --no-crystals --no-calibration");
   CHECK(none.code == 2);
@@ -141,15 +142,15 @@ TEST_CASE("normalise --dead-time takes the singles of a decaying source, and no 
 TEST_CASE("normalise --delayeds takes the randoms of any scan, and no source") {
   const NormalisationFolder in;
   write_cylinder(in.source, 80, 50);
-  const CommandResult scanned = run_command(
-      fmt::format("simulate --quiet --scanner {} --phantom {} --seconds 2 --crystal-efficiency-spread 0.4 --randoms-cps "
-                  "100000 --delayeds -o {}",
-                  in.scanner, in.source, in.scan));
+  const CommandResult scanned = run_command(fmt::format(
+      "simulate --quiet --scanner {} --phantom {} --seconds 2 --crystal-efficiency-spread 0.4 --randoms-cps "
+      "100000 --delayeds -o {}",
+      in.scanner, in.source, in.scan));
   REQUIRE_MESSAGE(scanned.code == 0, scanned.err);
   const CommandResult made = in.normalise(in.scan + " --delayeds --json");
   REQUIRE_MESSAGE(made.code == 0, made.err);
   const auto figures = made.json()["gadgets"]["efficiencies"]["figures"];
-  CHECK(figures["delayeds"].get<double>() == doctest::Approx(200'000).epsilon(0.01));
+  CHECK(figures["delayeds"].get<double>() == approx(200'000).epsilon(0.01));
   CHECK(figures["dead_crystals"] == 0);
   CHECK(figures["flux_ratio"].get<double>() < 1.3);  // the simulator's randoms are as many everywhere
   const auto estimate = formats::read_normalisation(in.norm);
@@ -158,7 +159,7 @@ TEST_CASE("normalise --delayeds takes the randoms of any scan, and no source") {
   double squares = 0;
   for (const float e : estimate.crystal_efficiency) squares += std::pow(static_cast<double>(e) - 1, 2) / 1200;
   // Uniform from 0.6 to 1, and the errors of 333 counts a crystal.
-  CHECK(std::sqrt(squares) == doctest::Approx(std::hypot(0.4 / std::sqrt(12.0) / 0.8, 1 / std::sqrt(333.0))).epsilon(0.06));
+  CHECK(std::sqrt(squares) == approx(std::hypot(0.4 / std::sqrt(12.0) / 0.8, 1 / std::sqrt(333.0))).epsilon(0.06));
 
   CHECK(says(in.normalise(in.scan + " --delayeds --source " + in.source), "takes no option but --out"));
   CHECK(says(in.normalise(in.scan + " --delayeds --dead-time"), "ask for one at a time"));

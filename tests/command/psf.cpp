@@ -7,6 +7,7 @@
 #include "gadgets/io/nifti/nifti.hpp"
 #include "gadgets/io/psf/psf_table.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -45,9 +46,9 @@ TEST_CASE("tofstream psf makes a table of an image of points, and a run models i
   REQUIRE(read.z_mm().size() == 1);
   for (const auto& [r, radial, tangential, axial] :
        {std::array{0.0, 5.0, 5.0, 6.0}, {100.0, 8.0, 5.5, 7.0}, {200.0, 8.0, 5.5, 7.0}}) {
-    CHECK(read.at(0, r).radial_mm == doctest::Approx(radial).epsilon(0.02));
-    CHECK(read.at(0, r).tangential_mm == doctest::Approx(tangential).epsilon(0.02));
-    CHECK(read.at(0, r).axial_mm == doctest::Approx(axial).epsilon(0.02));
+    CHECK(read.at(0, r).radial_mm == approx(radial).epsilon(0.02));
+    CHECK(read.at(0, r).tangential_mm == approx(tangential).epsilon(0.02));
+    CHECK(read.at(0, r).axial_mm == approx(axial).epsilon(0.02));
   }
   const auto words = run_command("psf " + points + " --window-mm 18 -o " + table);
   CHECK(words.code == 0);
@@ -102,7 +103,7 @@ TEST_CASE("tofstream psf reconstructs a recording of a point first") {
       table);
   REQUIRE_MESSAGE(made.code == 0, made.err);
   const auto source = made.json()["sources"][0];
-  CHECK(source["r_mm"].get<double>() == doctest::Approx(30).epsilon(0.03));
+  CHECK(source["r_mm"].get<double>() == approx(30).epsilon(0.03));
   for (const char* width : {"radial_mm", "tangential_mm", "axial_mm"}) {
     CHECK(source[width].get<double>() > 2);
     CHECK(source[width].get<double>() < 12);

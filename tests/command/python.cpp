@@ -9,6 +9,7 @@
 
 #include "gadgets/io/nifti/nifti.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -103,7 +104,7 @@ TEST_CASE("the example filter smooths the image and keeps its sum") {
       squares[which] += values[which] * values[which];
     }
   }
-  CHECK(sum[1] == doctest::Approx(sum[0]).epsilon(1e-4));
+  CHECK(sum[1] == approx(sum[0]).epsilon(1e-4));
   CHECK(squares[1] < 0.8 * squares[0]);
 }
 

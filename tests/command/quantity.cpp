@@ -5,6 +5,7 @@
 #include "gadgets/io/shared_files.hpp"
 #include "kernels/analysis/roi.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -54,7 +55,7 @@ TEST_CASE("an image is the activity in Bq/mL however long the scan was, and says
     CHECK_FALSE(file_holds(ran.out, "latency"));
     CHECK_FALSE(file_holds(ran.err, "not quantitative"));
   }
-  CHECK(means[1] == doctest::Approx(means[0]).epsilon(0.02));  // with the scan's length: ten times as much
+  CHECK(means[1] == approx(means[0]).epsilon(0.02));  // with the scan's length: ten times as much
   CHECK(header_text(folder / "out/image.nii", 328, 16) == "Bq/mL");
   CHECK(header_text(folder / "out/image.nii", 148, 80) == "tofstream, iteration 2, Bq/mL");
   const auto image = run_command("inspect --json " + (folder / "out/image.nii").string()).json();
@@ -144,7 +145,7 @@ TEST_CASE("post_filter_mm smooths what is written, by one number or three, and e
   const Image sharp = run("", "sharp"), smooth = run("--set post_filter_mm=12", "smooth");
   run("--set post_filter_mm=[6,6,12]", "three");
   const Cylinder middle{{0, 0, 0}, 60, 40};
-  CHECK(statistics(smooth, middle).mean == doctest::Approx(statistics(sharp, middle).mean).epsilon(0.02));
+  CHECK(statistics(smooth, middle).mean == approx(statistics(sharp, middle).mean).epsilon(0.02));
   CHECK(statistics(smooth, middle).std < 0.5 * statistics(sharp, middle).std);
   CHECK(header_text(folder / "sharp/image.nii", 148, 80) == "tofstream, iteration 2, Bq/mL");
   CHECK(header_text(folder / "smooth/image.nii", 148, 80) == "tofstream, iteration 2, smoothed by 12 mm FWHM, Bq/mL");

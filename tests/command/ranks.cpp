@@ -3,6 +3,7 @@
 
 #include "gadgets/io/checkpoint.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -103,8 +104,9 @@ TEST_CASE("a number of ranks that cannot be starts nothing, and one line says wh
 }
 
 TEST_CASE("bench scaling measures ranks beside one") {
-  const auto run = run_bench("scaling --backend cpu --events 3000 --size 20 20 20 --voxel 15 --subsets 2 "
-                             "--iterations 2 --ranks 1 3 --json");
+  const auto run = run_bench(
+      "scaling --backend cpu --events 3000 --size 20 20 20 --voxel 15 --subsets 2 "
+      "--iterations 2 --ranks 1 3 --json");
   REQUIRE_MESSAGE(run.code == 0, run.err);
   const auto rows = run.json()["results"];
   REQUIRE(rows.size() == 4);
@@ -112,7 +114,7 @@ TEST_CASE("bench scaling measures ranks beside one") {
     CHECK(row["accurate"] == true);
     CHECK(row["rank"].size() == row["ranks"].get<std::size_t>());
     CHECK(row["later_s"].get<double>() > 0);
-    CHECK(row["predicted_of_ideal"].get<double>() == doctest::Approx(1));  // no copies between GPUs
+    CHECK(row["predicted_of_ideal"].get<double>() == approx(1));  // no copies between GPUs
   }
 }
 // SPDX-License-Identifier: Apache-2.0

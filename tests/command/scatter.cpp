@@ -12,6 +12,7 @@
 #include "gadgets/io/yaml/phantom_yaml.hpp"
 #include "gadgets/ring/io/scatter_nifti.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -79,8 +80,8 @@ TEST_CASE("quantitative_osem corrects for the scatter of its own image from the 
   run("quantitative_osem", "longer", points + "--set subsets.iterations=2 --set reference_s=2");
   const auto most = [&](const char* out) { return std::ranges::max(read_scatter(figure(out)).values); };
   CHECK(most("both") > 0);
-  CHECK(most("longer") == doctest::Approx(most("both")).epsilon(1e-4));
-  CHECK(image("longer").voxels[middle] == doctest::Approx(2 * image("both").voxels[middle]).epsilon(1e-3));
+  CHECK(most("longer") == approx(most("both")).epsilon(1e-4));
+  CHECK(image("longer").voxels[middle] == approx(2 * image("both").voxels[middle]).epsilon(1e-3));
 }
 
 TEST_CASE("an image that no scatter was made of, or not as its data need it, says so") {

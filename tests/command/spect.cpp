@@ -4,6 +4,7 @@
 #include "gadgets/io/nifti/nifti.hpp"
 #include "gadgets/io/shared_files.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -18,8 +19,8 @@ TEST_CASE("spect_simulate writes a scan that inspect explains and spect_osem rec
   CHECK(held["pixels"] == nlohmann::json{128, 128});
   CHECK(held["collimator"] == "LEHR");
   CHECK(held["radius_mm"] == nlohmann::json{200, 200});
-  CHECK(held["counts"].get<double>() == doctest::Approx(200000).epsilon(0.02));
-  CHECK(held["energy_windows"][0]["low_keV"] == doctest::Approx(126.5));
+  CHECK(held["counts"].get<double>() == approx(200000).epsilon(0.02));
+  CHECK(held["energy_windows"][0]["low_keV"] == approx(126.5));
   const auto words = run_command("inspect " + scan);
   CHECK(words.code == 0);
   CHECK(words.out.find("of 128 x 128 pixels of 4.4 x 4.4 mm") != std::string::npos);

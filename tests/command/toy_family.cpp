@@ -5,6 +5,7 @@
 
 #include "gadgets/io/nifti/nifti.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/skip.hpp"
 
 using namespace tofstream;
@@ -53,7 +54,7 @@ TEST_CASE("a family that nothing lists simulates, writes, reads, sends, records 
   CHECK(std::filesystem::file_size(toy.folder / "events.probe") == 12 * events);
   toy.run("run probe_osem.yaml --quiet --out file");
   const std::vector<float> of_file = toy.image("file");
-  CHECK(std::accumulate(of_file.begin(), of_file.end(), 0.0) == doctest::Approx(events));
+  CHECK(std::accumulate(of_file.begin(), of_file.end(), 0.0) == approx(events));
   // Voxel 8 along x reaches from 20 to 30 mm, 9 from 30 to 40: the sphere.
   const auto hottest = std::distance(of_file.begin(), std::ranges::max_element(of_file)) % 12;
   CHECK((hottest == 8 || hottest == 9));

@@ -1,6 +1,7 @@
 // Series of bounded size, and the curve of events over time that a run keeps in one.
 #include "core/base/even_series.hpp"
 #include "gadgets.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::test;
@@ -26,7 +27,7 @@ TEST_CASE("entries that come before they are due are left out") {
   EvenSeries<double> series(10, 1);
   for (const double at : {0.0, 0.2, 0.9, 1.5, 1.6, 2.6}) series.add(at, at);
   CHECK(series.entries() == std::deque<double>{0, 1.5, 2.6});
-  CHECK(series.due() == doctest::Approx(3.6));
+  CHECK(series.due() == approx(3.6));
 }
 
 TEST_CASE("a run knows how its events came, up to its end") {

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "gadgets.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -59,7 +60,7 @@ TEST_CASE("a run that is alone has each turn at once") {
     CHECK_FALSE(order.next(now).member);
     order.end(alone, now + 0.5);
   }
-  CHECK(order.used_s(alone) == doctest::Approx(5));
+  CHECK(order.used_s(alone) == approx(5));
 }
 
 TEST_CASE("two runs of very different turns get the same time") {
@@ -74,7 +75,7 @@ TEST_CASE("two runs of very different turns get the same time") {
     std::vector<TurnTaker> runs{{long_turn, pause}, {short_turn, pause}};
     simulate(order, runs, 100);
     const double a = order.used_s(runs[0].member), b = order.used_s(runs[1].member);
-    CHECK(a / b == doctest::Approx(1).epsilon(0.1));
+    CHECK(a / b == approx(1).epsilon(0.1));
     CHECK(a + b > 55);  // only the pauses of the run with short turns are lost
   }
 }
@@ -84,7 +85,7 @@ TEST_CASE("three runs get a third each, whoever came first") {
   std::vector<TurnTaker> runs{{0.3, 0.01}, {0.1, 0.02}, {0.03, 0.005}};
   simulate(order, runs, 100);
   const double all = order.used_s(runs[0].member) + order.used_s(runs[1].member) + order.used_s(runs[2].member);
-  for (const TurnTaker& run : runs) CHECK(order.used_s(run.member) / all == doctest::Approx(1.0 / 3).epsilon(0.1));
+  for (const TurnTaker& run : runs) CHECK(order.used_s(run.member) / all == approx(1.0 / 3).epsilon(0.1));
 }
 
 TEST_CASE("who comes later, or after a long pause, begins level and makes up for nothing") {

@@ -3,6 +3,7 @@
 #include "gadgets/payloads.hpp"
 #include "kernels/analysis/roi.hpp"
 #include "kernels/blob/blob.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -34,7 +35,7 @@ TEST_CASE("blob_to_voxels samples every estimate, or the start, each iteration's
       const Image& image = *gadget.out[i].image;
       CHECK(image.grid == Grid::centred(8, 8, 6, {4, 4, 4}));
       CHECK(statistics(image, Cylinder{{0, 0, 0}, 12, 16}).mean ==
-            doctest::Approx(static_cast<double>(values[i])).epsilon(2e-3));
+            approx(static_cast<double>(values[i])).epsilon(2e-3));
     }
   }
 }

@@ -18,6 +18,7 @@
 #include "kernels/math/units.hpp"
 #include "tests/command/command.hpp"
 #include "tests/io/castor_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::castor::testing;
@@ -402,13 +403,13 @@ TEST_CASE("CASToR: what castor_writer writes, castor_source reads: crystals, ToF
   for (std::size_t k = 0; k < 3; ++k) {
     CHECK(read[k]->detector1.to_vector() == written[k].detector1.to_vector());
     CHECK(read[k]->detector2.to_vector() == written[k].detector2.to_vector());
-    CHECK(read[k]->tof.sigma_mm == doctest::Approx(written[k].tof.sigma_mm));
-    CHECK(read[k]->tof.bin_width_mm == doctest::Approx(written[k].tof.bin_width_mm));
-    CHECK(read[k]->start_s == doctest::Approx(written[k].start_s).epsilon(0.01));
+    CHECK(read[k]->tof.sigma_mm == approx(written[k].tof.sigma_mm));
+    CHECK(read[k]->tof.bin_width_mm == approx(written[k].tof.bin_width_mm));
+    CHECK(read[k]->start_s == approx(written[k].start_s).epsilon(0.01));
     for (std::int64_t i = 0; i < 1000; i += 7) {
-      CHECK(read[k]->tof_mm[i] == doctest::Approx(written[k].tof_mm[i]).epsilon(1e-6));
-      CHECK(read[k]->multiplicative[i] == doctest::Approx(written[k].multiplicative[i]).epsilon(1e-6));
-      CHECK(read[k]->additive[i] == doctest::Approx(written[k].additive[i]).epsilon(1e-6));
+      CHECK(read[k]->tof_mm[i] == approx(written[k].tof_mm[i]).epsilon(1e-6));
+      CHECK(read[k]->multiplicative[i] == approx(written[k].multiplicative[i]).epsilon(1e-6));
+      CHECK(read[k]->additive[i] == approx(written[k].additive[i]).epsilon(1e-6));
     }
   }
 }

@@ -8,6 +8,7 @@
 #include "gadgets/io/dicom/dicom_file.hpp"
 #include "gadgets/payloads.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/skip.hpp"
 #include "tests/watch/fake_run.hpp"
 
@@ -64,7 +65,7 @@ TEST_CASE("dicom_writer writes the frames of a dynamic scan as one series") {
   const auto last = folder / "pet" / "frame_0002_slice_0002.dcm";
   CHECK(attribute(last, 0x0054, 0x1000) == "DYNAMIC\\IMAGE");
   CHECK(attribute(last, 0x0054, 0x1300) == "25000");
-  CHECK(DicomFile(last).attributes().number(0x0028, 0x1053).value_or(0) == doctest::Approx(2.0 / 32767));
+  CHECK(DicomFile(last).attributes().number(0x0028, 0x1053).value_or(0) == approx(2.0 / 32767));
 }
 
 TEST_CASE("dicom_writer says before the first event what DICOM does not hold") {

@@ -18,6 +18,7 @@
 #include "gadgets/payloads.hpp"
 #include "gadgets/step/adjoint_images.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/displacement_file.hpp"
 
 using namespace tofstream;
@@ -74,8 +75,8 @@ TEST_CASE("adjoints of operators that follow one another are applied in reverse 
   };
   const Projected once = applied(through);
   const Image forward = through[1].image_operator->forward(through[0].image_operator->forward(*x));
-  CHECK(product(forward, *y) == doctest::Approx(product(*x, *once.back_projection)).epsilon(1e-6));
-  CHECK(product(forward, *s) == doctest::Approx(product(*x, *once.sensitivity)).epsilon(1e-6));
+  CHECK(product(forward, *y) == approx(product(*x, *once.back_projection)).epsilon(1e-6));
+  CHECK(product(forward, *s) == approx(product(*x, *once.sensitivity)).epsilon(1e-6));
   CHECK(once.support == once.sensitivity);
   CHECK(once.coefficients_of == "first");
   CHECK(applied(through).sensitivity == once.sensitivity);
@@ -397,7 +398,7 @@ gadgets:
   // Beyond the last slice there is nothing, which lines that reach it know.
   for (int k = 2; k < 5; ++k) {
     const std::int64_t middle = grid.index(9, 9, k);
-    CHECK(through.voxels[middle] == doctest::Approx(directly.voxels[middle - 361]).epsilon(0.1));
+    CHECK(through.voxels[middle] == approx(directly.voxels[middle - 361]).epsilon(0.1));
   }
   CHECK(through.voxels[grid.index(9, 9, 0)] < 1e-3f * through.voxels[grid.index(9, 9, 3)]);
 }

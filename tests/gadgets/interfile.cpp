@@ -18,6 +18,7 @@
 #include "kernels/ring/sensitivity/sensitivity.hpp"
 #include "tests/command/command.hpp"
 #include "tests/io/interfile_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::interfile::testing;
@@ -216,7 +217,7 @@ TEST_CASE("Interfile PET: what interfile_writer writes of a sinogram's bins is t
   CHECK(text_of(out / "again.s") == text_of(header.data));
   const ProjectionHeader again = interfile::read_projection_header(out / "again.hs");
   CHECK(interfile::other_bins(header, again, true).empty());
-  CHECK(again.duration_s == doctest::Approx(2));
+  CHECK(again.duration_s == approx(2));
   CHECK_FALSE(std::filesystem::exists(out / "again.txt"));
   // All pairs count alike, so all factors are 1.
   const interfile::ProjectionFile factors(interfile::read_projection_header(out / "norm.hs"));

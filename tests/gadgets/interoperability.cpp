@@ -11,6 +11,7 @@
 #include "kernels/analysis/roi.hpp"
 #include "tests/command/command.hpp"
 #include "tests/io/petsird_toy.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/interop.hpp"
 
 using namespace tofstream;
@@ -60,10 +61,9 @@ TEST_CASE("the known cylinder phantom comes back on its absolute scale, spheres 
                                     {"image.size=[60, 60, 40]", "image.voxel_mm=[2, 2, 2]", "subsets.iterations=4"});
     // Background: cylinders along the axis that keep clear of the three spheres.
     for (const Vec3 centre : {Vec3{-25, 20, 0}, Vec3{-5, -28, 0}, Vec3{25, -22, 0}})
-      CHECK(statistics(image, Cylinder{centre, 9, 36}).mean == doctest::Approx(1.0).epsilon(0.03));
+      CHECK(statistics(image, Cylinder{centre, 9, 36}).mean == approx(1.0).epsilon(0.03));
     const Sphere hot{{22, 5, 4}, 8}, cold{{-18, -10, -4}, 5}, small{{5, 28, -8}, 5};
-    CHECK(statistics(image, Sphere{hot.centre_mm, 8}).mean ==
-          doctest::Approx(8.0).epsilon(0.08));  // partial volume at its wall
+    CHECK(statistics(image, Sphere{hot.centre_mm, 8}).mean == approx(8.0).epsilon(0.08));  // partial volume at its wall
     CHECK(statistics(image, cold).mean < 0.2);
     for (const Sphere& sphere : {hot, small})
       CHECK(norm(centroid(image, sphere.centre_mm, sphere.radius_mm + 4, 1.0) - sphere.centre_mm.as<double>()) < 1.0);
@@ -97,8 +97,8 @@ TEST_CASE("three sources off centre land where they are, which needs the right s
     const RoiStatistics roi = statistics(image, Sphere{sources[s], s == 2 ? 4.4f : 7.0f});
     total[s] = roi.mean * roi.voxels;
   }
-  CHECK(total[1] / total[0] == doctest::Approx(1.0).epsilon(0.03));
-  CHECK(total[2] / total[0] == doctest::Approx(2.0).epsilon(0.06));
+  CHECK(total[1] / total[0] == approx(1.0).epsilon(0.03));
+  CHECK(total[2] / total[0] == approx(2.0).epsilon(0.06));
 }
 
 TEST_CASE(
@@ -116,10 +116,10 @@ TEST_CASE(
         "7.15 mm below the face of crystals of 20 mm, their mean at 0.901/cm");
   double end_s = 0;
   for (const auto& batch : phantom.out.all()) {  // blocks of 100 ms, with about 20,000 events each
-    CHECK(batch->start_s == doctest::Approx(end_s).epsilon(1e-9));
+    CHECK(batch->start_s == approx(end_s).epsilon(1e-9));
     end_s = batch->start_s + batch->duration_s;
   }
-  CHECK(end_s == doctest::Approx(2));
+  CHECK(end_s == approx(2));
   RegisteredGadgetTest<EventBatch> analytic("petsird_decoder");
   CHECK(decode(analytic, "sim_points_200k_head.petsird") ==
         "centre of crystals of 10 mm: the header does not say what they are made of");

@@ -12,6 +12,7 @@
 #include "gadgets/io/update_log.hpp"
 #include "gadgets/payloads.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -199,7 +200,7 @@ TEST_CASE("the live image is the offline one within a part of the noise, from th
     for (const float value : estimate.image->voxels.span()) sum += value;
     return sum;
   };
-  CHECK(total(*seen().all.front()) == doctest::Approx(total(*seen().all.back())).epsilon(0.1));
+  CHECK(total(*seen().all.front()) == approx(total(*seen().all.back())).epsilon(0.1));
   const double noise = nrms(other.image, once.image);
   MESSAGE("noise ", noise, ", live against offline ", nrms(slowly.image, once.image));
   CHECK(nrms(slowly.image, once.image) < 0.4 * noise);

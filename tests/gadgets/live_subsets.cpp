@@ -10,6 +10,7 @@
 #include "gadgets/payloads.hpp"
 #include "kernels/types/scanner.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -66,7 +67,7 @@ TEST_CASE("a subset goes out when the projector is free, older ones again while 
   CHECK(order_of(made) == std::vector<int>{0, 1, 0, -1, 2, -2});
   std::uint64_t events = 0;
   for (const auto& subset : made.out.all()) {
-    CHECK(subset->time_fraction == doctest::Approx(subset->step.subset == 2 ? 0.5 : 1));
+    CHECK(subset->time_fraction == approx(subset->step.subset == 2 ? 0.5 : 1));
     events += subset->event_count();
   }
   CHECK(events == 25);  // each once, whatever is replayed
@@ -104,7 +105,7 @@ TEST_CASE("an update stands for its decay-weighted time") {
   made.send(batch_of(10, 0, 0.5, 0.9));
   made.send(batch_of(10, 0.5, 0.5, 0.7));
   made.finish();
-  CHECK(made.out.pointer(0)->time_fraction == doctest::Approx(0.8));
+  CHECK(made.out.pointer(0)->time_fraction == approx(0.8));
 }
 
 TEST_CASE("a subset goes on until it has its least events, and a rest with fewer goes with the last one") {
@@ -122,7 +123,7 @@ TEST_CASE("a subset goes on until it has its least events, and a rest with fewer
     const EventSubset& last = *made.out.pointer(made.out.size() - 1);
     CHECK(last.step.subset == 1);
     CHECK(last.size() == 25);
-    CHECK(last.time_fraction == doctest::Approx(3));
+    CHECK(last.time_fraction == approx(3));
     CHECK(last.event_count() == (is_used_before ? 5 : 0));  // the others have been counted
     if (!is_used_before) CHECK(made.out[1].event_count() == 25);
     CHECK(made.context.recorded().rejected_total() == 0);
@@ -180,8 +181,7 @@ TEST_CASE("subsets by seconds are that long, to an event, whatever the batches")
   for (int k = 0; k < 200; ++k) made.send(batch_of(71, 0.137 * k, 0.137));
   made.finish();
   REQUIRE(made.out.size() == 28);
-  for (std::size_t k = 0; k + 1 < made.out.size(); ++k)
-    CHECK(made.out[k].time_fraction == doctest::Approx(1).epsilon(0.003));
+  for (std::size_t k = 0; k + 1 < made.out.size(); ++k) CHECK(made.out[k].time_fraction == approx(1).epsilon(0.003));
 }
 
 TEST_CASE("final: offline begins anew and passes over all subsets in time order") {
@@ -325,7 +325,7 @@ TEST_CASE("subsets that wait go together where the deadline is not met, and noth
   CHECK(made.idle());
   CHECK(order_of(made) == std::vector<int>{0, 0, 1, 2, 3});
   CHECK(made.out[4].event_count() == 30);
-  CHECK(made.out[4].time_fraction == doctest::Approx(3));
+  CHECK(made.out[4].time_fraction == approx(3));
   const auto said = std::get<std::vector<std::string>>(made.context.figures().at("degradations"));
   REQUIRE(said.size() == 2);
   CHECK(said[0].find("no idle iterations: ") != std::string::npos);

@@ -14,6 +14,7 @@
 #include "gadgets/subset/live_updates-inl.hpp"
 #include "gadgets/subset/offline_updates.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 
 namespace tofstream {
 namespace {
@@ -279,11 +280,11 @@ TEST_CASE("projections with a sensitivity for each subset are reconstructed live
   REQUIRE(restarts.size() == 1);
   CHECK(image_of(*restarts[0]) == std::vector<float>{1, 1, 1, 1});
   const std::vector<float> first = image_of(*updates.front());
-  CHECK(first[0] == doctest::Approx((2 * 11.0 / 3 + 18.0 / 4) / 3));  // the subset's own ratio over its own sensitivity
-  CHECK(first[2] == 1);                                               // seen only by the other subset: unchanged
-  CHECK(first[3] == 0);                                               // seen by none
+  CHECK(first[0] == approx((2 * 11.0 / 3 + 18.0 / 4) / 3));  // the subset's own ratio over its own sensitivity
+  CHECK(first[2] == 1);                                      // seen only by the other subset: unchanged
+  CHECK(first[3] == 0);                                      // seen by none
   const std::vector<float> last = image_of(*updates.back());
-  for (std::size_t v = 0; v + 1 < voxels; ++v) CHECK(last[v] == doctest::Approx(activity[v]).epsilon(1e-4));
+  for (std::size_t v = 0; v + 1 < voxels; ++v) CHECK(last[v] == approx(activity[v]).epsilon(1e-4));
   CHECK(last[3] == 0);
   CHECK(updates.back()->step.last);
   const auto projected = std::ranges::find(report.gadgets, "projected", &GadgetReport::name);
@@ -313,7 +314,7 @@ TEST_CASE("terms that an estimator gives while data are reconstructed are part o
   const std::vector<float> without = image_of(**(second - 1));
   CHECK(expectation(scan[0][0], without.data()) > 1.1f * expectation(scan[0][0], activity.data()));
   const std::vector<float> last = image_of(*estimates().back());
-  for (std::size_t v = 0; v + 1 < voxels; ++v) CHECK(last[v] == doctest::Approx(activity[v]).epsilon(1e-3));
+  for (std::size_t v = 0; v + 1 < voxels; ++v) CHECK(last[v] == approx(activity[v]).epsilon(1e-3));
 
   const TemporaryFolder other;
   const RunReport refused =

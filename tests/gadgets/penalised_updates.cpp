@@ -17,6 +17,7 @@
 #include "gadgets/io/nifti/nifti.hpp"
 #include "gadgets/penalty.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -150,9 +151,9 @@ TEST_CASE("BSREM ends at MAP-EM's image and objective") {
         {.prior = prior, .update = "use: bsrem_update, decay: 0.3, objective: true", .subsets = 4, .iterations = 200});
     MESSAGE(prior, ": ", relative_distance(bsrem.image, map.image), " apart");
     CHECK(relative_distance(bsrem.image, map.image) < 0.01);
-    CHECK(bsrem.objective().back() == doctest::Approx(map.objective().back()).epsilon(1e-4));
+    CHECK(bsrem.objective().back() == approx(map.objective().back()).epsilon(1e-4));
     CHECK(!bsrem.figures.contains("bounded_voxels"));
-    CHECK(std::get<double>(bsrem.figures.at("relaxation")) == doctest::Approx(1 / (1 + 0.3 * 199)));
+    CHECK(std::get<double>(bsrem.figures.at("relaxation")) == approx(1 / (1 + 0.3 * 199)));
   }
 }
 
@@ -341,8 +342,7 @@ TEST_CASE("kappa is the square root of A^T((A 1) / (A x + c)^2), for the referen
   for (std::size_t v = 0; v < 3; ++v) {
     double sum = 0;
     for (const auto& line : lines) sum += line[v] * (line[0] + line[1] + line[2]) / std::pow(expected(line, start), 2);
-    CHECK(kappa.out[6].image->voxels[static_cast<std::int64_t>(v)] ==
-          doctest::Approx(std::sqrt(sum / 4)).epsilon(1e-3));
+    CHECK(kappa.out[6].image->voxels[static_cast<std::int64_t>(v)] == approx(std::sqrt(sum / 4)).epsilon(1e-3));
   }
   CHECK_THROWS_WITH(kappa.send(std::make_shared<const Projected>(Projected{.step = {.iterations = 2, .subsets = 1}})),
                     doctest::Contains("subsets.iterations=3"));

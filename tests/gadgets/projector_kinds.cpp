@@ -15,6 +15,7 @@
 #include "kernels/strip/strip_events.hpp"
 #include "kernels/strip/strip_scanner.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -77,7 +78,7 @@ TEST_CASE("every registered projector has a gadget, and is an operator with its 
     projector->back(events, values.data(), back.data());
     const double forward = sum_of_products(expected, values);
     CHECK(forward > 0);
-    CHECK(forward == doctest::Approx(sum_of_products(image, back)).epsilon(1e-5));
+    CHECK(forward == approx(sum_of_products(image, back)).epsilon(1e-5));
 
     const EmTally tally = projector->em_step(events, image.data(), em.data());
     CHECK(tally.used > 0);
@@ -86,8 +87,8 @@ TEST_CASE("every registered projector has a gadget, and is an operator with its 
     for (const float e : expected) ratios.push_back(e > 0 ? 1 / e : 0);
     projector->back(events, ratios.data(), by_hand.data());
     const double scale = sum_of_products(by_hand, by_hand);
-    CHECK(sum_of_products(em, by_hand) == doctest::Approx(scale).epsilon(1e-5));
-    CHECK(sum_of_products(em, em) == doctest::Approx(scale).epsilon(1e-5));
+    CHECK(sum_of_products(em, by_hand) == approx(scale).epsilon(1e-5));
+    CHECK(sum_of_products(em, em) == approx(scale).epsilon(1e-5));
   }
   CHECK(names == std::set<std::string>{"blob_projector", "joseph_projector", "strip_projector", "tor_projector"});
   CHECK_THROWS_WITH_AS(table_of<ProjectorKind>().at("toe_projector"),

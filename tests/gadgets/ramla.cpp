@@ -10,6 +10,7 @@
 #include "kernels/em/em_update.hpp"
 #include "kernels/em/ramla_update.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 
 namespace tofstream {
 namespace {
@@ -114,8 +115,8 @@ TEST_CASE("RAMLA's step is relaxation / max s, of x (back - s T_k / T) / (T_k / 
   back.voxels[1] = 1.5f;
   ramla_update(x, {s, inverse_sensitivity(s), back, 0.5}, 0.8);
   const double step = 0.8 / (4 * 0.5);
-  CHECK(static_cast<double>(x.voxels[0]) == doctest::Approx(2 + step * 2 * (3 - 4 * 0.5)));
-  CHECK(static_cast<double>(x.voxels[1]) == doctest::Approx(2 + step * 2 * (1.5 - 1 * 0.5)));
+  CHECK(static_cast<double>(x.voxels[0]) == approx(2 + step * 2 * (3 - 4 * 0.5)));
+  CHECK(static_cast<double>(x.voxels[1]) == approx(2 + step * 2 * (1.5 - 1 * 0.5)));
 }
 
 TEST_CASE("RAMLA refuses a relaxation out of range and images of another grid") {
@@ -164,7 +165,7 @@ gadgets:
     REQUIRE(report.exit_code == 0);
     CHECK(report.books.balanced());
     const auto estimate = std::ranges::find(report.gadgets, "estimate", &GadgetReport::name);
-    CHECK(std::get<double>(estimate->figures.at("relaxation")) == doctest::Approx(1 / 1.5));
+    CHECK(std::get<double>(estimate->figures.at("relaxation")) == approx(1 / 1.5));
     REQUIRE(newest_of_ramla());
     double sum = 0;
     for (const float value : newest_of_ramla()->image->voxels.span()) {

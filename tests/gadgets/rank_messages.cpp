@@ -27,6 +27,7 @@
 #include "gadgets/views.hpp"
 #include "kernels/ring/simulate/random_pairs.hpp"
 #include "kernels/ring/simulate/ring_scanner.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -225,7 +226,7 @@ void check_two_ranks(const std::string& use, const std::string& params, const st
   const Summed two = iterated(use, "{rank_parts: 8, " + params + "}", batch, grid, terms);
   CHECK(two.back == one.back);
   CHECK(two.tally.used == one.tally.used);
-  CHECK(two.tally.log_sum == doctest::Approx(one.tally.log_sum).epsilon(1e-9));
+  CHECK(two.tally.log_sum == approx(one.tally.log_sum).epsilon(1e-9));
   CHECK(other.passes == 2);
   group.end(0);
 }

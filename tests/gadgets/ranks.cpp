@@ -24,6 +24,7 @@
 #include "kernels/memory/devices.hpp"
 #include "kernels/ring/simulate/random_pairs.hpp"
 #include "kernels/ring/simulate/ring_scanner.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
@@ -112,7 +113,7 @@ void check_ranks_agree(bool on_gpu, int most) {
     CHECK(nrms(several.back, one.back) < 1e-6);
     CHECK(several.tally.used == one.tally.used);
     CHECK(several.tally.skipped == one.tally.skipped);
-    CHECK(several.tally.log_sum == doctest::Approx(one.tally.log_sum).epsilon(1e-9));
+    CHECK(several.tally.log_sum == approx(one.tally.log_sum).epsilon(1e-9));
     CHECK(several.books.reconstructed == one.books.reconstructed);
     CHECK(several.books.rejected == one.books.rejected);
     const auto& data = std::get<std::vector<double>>(several.figures.at("rank_data"));

@@ -17,6 +17,7 @@
 #include "kernels/types/rigid_pose.hpp"
 #include "tests/command/command.hpp"
 #include "tests/gadgets/timed_events.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;
@@ -176,14 +177,14 @@ TEST_CASE("batches are cut where the pose changes, and each piece has its detect
     events += batch->count;
     const double shift = batch->pose->shift_mm[2];
     CHECK(shift == (batch->start_s >= 2.5 && batch->start_s < 7 ? 30 : 0));
-    CHECK(batch->detectors->position(3).z - batch->scanner->detectors->position(3).z == doctest::Approx(shift));
+    CHECK(batch->detectors->position(3).z - batch->scanner->detectors->position(3).z == approx(shift));
   }
   CHECK(events == 10000);
-  CHECK(all.batches[2]->duration_s == doctest::Approx(0.5));
+  CHECK(all.batches[2]->duration_s == approx(0.5));
   CHECK(all.batches[2]->count == 500);
   CHECK(all.batches[0]->detectors == all.batches[10]->detectors);
   CHECK(std::get<std::int64_t>(all.figures.at("poses")) == 2);
-  CHECK(std::get<double>(all.figures.at("farthest_mm")) == doctest::Approx(30));
+  CHECK(std::get<double>(all.figures.at("farthest_mm")) == approx(30));
 }
 
 TEST_CASE("time without a pose ends the run, keeps the pose before, or goes with its events") {
@@ -193,7 +194,7 @@ TEST_CASE("time without a pose ends the run, keeps the pose before, or goes with
   const Moved held = moved_by(late, "maps: object_to_scanner, gaps: hold");
   CHECK(held.batches.size() == 10);
   CHECK(held.batches[0]->pose->shift_mm[2] == -30);
-  CHECK(std::get<double>(held.figures.at("without_pose_s")) == doctest::Approx(4));
+  CHECK(std::get<double>(held.figures.at("without_pose_s")) == approx(4));
   const Moved dropped = moved_by(late, "maps: object_to_scanner, gaps: drop, longest_s: 2");
   CHECK(dropped.batches.size() == 2);
   CHECK(dropped.books.rejected.at("of a time without a pose") == 8000);
@@ -215,7 +216,7 @@ TEST_CASE("delayeds stay in the scanner's frame, and go with the time that is dr
     CHECK(!left.pose);
     CHECK(left.detectors == left.scanner->detectors);
     CHECK(left.count == (drops ? 600 : 1000));
-    CHECK(left.duration_s == doctest::Approx(drops ? 6 : 10));
+    CHECK(left.duration_s == approx(drops ? 6 : 10));
   }
 }
 
@@ -283,9 +284,9 @@ solids:
               blurred = scan(folder.path(), "blurred", phantom, motion, false, image, 10);
   MESSAGE(fmt::format("contrast {:.2f} still, {:.2f} with the poses, {:.2f} without", contrast(still),
                       contrast(corrected), contrast(blurred)));
-  CHECK(contrast(corrected) == doctest::Approx(contrast(still)).epsilon(0.06));
+  CHECK(contrast(corrected) == approx(contrast(still)).epsilon(0.06));
   CHECK(contrast(blurred) < 0.85 * contrast(still));
-  CHECK(mean_at(corrected, opposite, 30) == doctest::Approx(mean_at(still, opposite, 30)).epsilon(0.03));
+  CHECK(mean_at(corrected, opposite, 30) == approx(mean_at(still, opposite, 30)).epsilon(0.03));
 }
 
 TEST_CASE("two positions of the bed are one image, as flat as the cylinder that they show") {
@@ -303,8 +304,8 @@ solids:
   const double middle = slice(0);
   for (const double z_mm : {-72, -48, -24, 24, 48, 72}) {
     CAPTURE(z_mm);
-    CHECK(slice(z_mm) == doctest::Approx(middle).epsilon(0.04));
+    CHECK(slice(z_mm) == approx(middle).epsilon(0.04));
   }
-  CHECK(middle == doctest::Approx(500).epsilon(0.04));
+  CHECK(middle == approx(500).epsilon(0.04));
 }
 // SPDX-License-Identifier: Apache-2.0

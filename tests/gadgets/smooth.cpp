@@ -8,6 +8,7 @@
 #include "gadgets/io/nifti/nifti_quantity.hpp"
 #include "gadgets/payloads.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/watch/fake_run.hpp"
 
 using namespace tofstream;
@@ -65,16 +66,14 @@ TEST_CASE("smooth makes a point as wide as asked for, along each axis, and keeps
   REQUIRE(smooth.out.size() == 1);
   const Image& image = *smooth.out[0].image;
   const double widths[3] = {5, 6, 8};
-  for (int axis = 0; axis < 3; ++axis) CHECK(fwhm_along(image, axis) == doctest::Approx(widths[axis]).epsilon(0.02));
+  for (int axis = 0; axis < 3; ++axis) CHECK(fwhm_along(image, axis) == approx(widths[axis]).epsilon(0.02));
   for (int axis = 0; axis < 3; ++axis)  // of a Gaussian: FWHM^2 / (8 ln 2)
-    CHECK(variance_along(image, axis) ==
-          doctest::Approx(widths[axis] * widths[axis] / (8 * std::log(2.0))).epsilon(0.002));
-  CHECK(sum_of(image) == doctest::Approx(1000).epsilon(1e-4));
+    CHECK(variance_along(image, axis) == approx(widths[axis] * widths[axis] / (8 * std::log(2.0))).epsilon(0.002));
+  CHECK(sum_of(image) == approx(1000).epsilon(1e-4));
   // The peak of a Gaussian in three dimensions, of voxels that are small beside it.
   double peak = 1000;
   for (const double width : widths) peak *= 2 * std::sqrt(std::log(2.0) / M_PI) * static_cast<double>(voxel_mm) / width;
-  CHECK(static_cast<double>(image.voxels[image.grid.index(n / 2, n / 2, n / 2)]) ==
-        doctest::Approx(peak).epsilon(0.03));
+  CHECK(static_cast<double>(image.voxels[image.grid.index(n / 2, n / 2, n / 2)]) == approx(peak).epsilon(0.03));
   CHECK(smooth.out[0].filters == PostFilters{{{5, 6, 8}}});
   CHECK(words_of(smooth.out[0].filters) == "smoothed by 5 x 6 x 8 mm FWHM");
 }
@@ -112,7 +111,7 @@ TEST_CASE(
   twice.send(once.out[0]);
   const std::string words = "smoothed by 5 mm FWHM, smoothed by 2.5 mm FWHM";
   CHECK(words_of(twice.out[0].filters) == words);
-  CHECK(common_fwhm_mm(twice.out[0].filters) == doctest::Approx(std::hypot(5, 2.5)));
+  CHECK(common_fwhm_mm(twice.out[0].filters) == approx(std::hypot(5, 2.5)));
   CHECK(std::get<std::string>(twice.context.figures().at("filtered")) == words);
   test::FakeRun run;
   RegisteredGadgetTest<void> writer("nifti_writer", "{file: image.nii}", folder.path(), &run);

@@ -10,6 +10,7 @@
 #include "gadgets/payloads.hpp"
 #include "tests/command/command.hpp"
 #include "tests/gadgets/numbered_events.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;
@@ -39,7 +40,7 @@ TEST_CASE("a stream is cut into the asked number of equal, consecutive subsets, 
     for (std::size_t s = 0; s < 8; ++s) {
       const int k = static_cast<int>(s % 4);
       CHECK(numbers(*subsets[s]) == range_of(25 * k, 25 * (k + 1)));
-      CHECK(subsets[s]->time_fraction == doctest::Approx(2.5));  // a quarter of 10 s
+      CHECK(subsets[s]->time_fraction == approx(2.5));  // a quarter of 10 s
       CHECK(subsets[s]->step.iteration == static_cast<int>(s / 4) + 1);
       CHECK(subsets[s]->step.subset == k);
       CHECK(subsets[s]->step.ends_iteration == (k == 3));
@@ -68,7 +69,7 @@ TEST_CASE("cut: interleaved gives every subset each so many-th event and an equa
       std::vector<int> expected;
       for (int number = k; number < 102; number += 4) expected.push_back(number);
       CHECK(numbers(*subsets[s]) == expected);
-      CHECK(subsets[s]->time_fraction == doctest::Approx(subsets[0]->time_fraction));
+      CHECK(subsets[s]->time_fraction == approx(subsets[0]->time_fraction));
       CHECK(subsets[s]->step.subset == k);
       CHECK(subsets[s]->step.last == (s == 7));
       CHECK(subsets[s]->event_count() == (s < 4 ? expected.size() : 0));
@@ -79,7 +80,7 @@ TEST_CASE("cut: interleaved gives every subset each so many-th event and an equa
     double all = 0;
     for (int first = 0; first < 102; first += batch_size)
       all += std::min(batch_size, 102 - first) * (first < 51 ? 0.1 : 0.3);
-    CHECK(time == doctest::Approx(all));
+    CHECK(time == approx(all));
   }
   CHECK_THROWS_WITH(RegisteredGadgetTest<EventSubset>("subset_builder", "{events: 10, cut: interleaved}"),
                     doctest::Contains("cut: interleaved needs the whole stream: set subsets"));
@@ -121,8 +122,8 @@ TEST_CASE("subsets of unequal duration carry their share of the scan's time") {
   gadget.finish();
   const auto subsets = gadget.out.all();
   REQUIRE(subsets.size() == 2);
-  CHECK(subsets[0]->time_fraction == doctest::Approx(0.25));
-  CHECK(subsets[1]->time_fraction == doctest::Approx(0.75));
+  CHECK(subsets[0]->time_fraction == approx(0.25));
+  CHECK(subsets[1]->time_fraction == approx(0.75));
 }
 
 TEST_CASE("a batch that a window emptied keeps its scan time and exposure, which go to the events that follow") {
@@ -143,7 +144,7 @@ TEST_CASE("a batch that a window emptied keeps its scan time and exposure, which
     gadget.finish();
     const auto subsets = gadget.out.all();
     REQUIRE(subsets.size() == 1);
-    CHECK(subsets[0]->time_fraction == doctest::Approx(1 + 1 + 1 + 1 + 1));
+    CHECK(subsets[0]->time_fraction == approx(1 + 1 + 1 + 1 + 1));
   }
   // By seconds: the second that nothing came in belongs to the events after it.
   RegisteredGadgetTest<EventSubset> gadget("subset_builder", "{seconds: 2, backend: cpu}");
@@ -153,7 +154,7 @@ TEST_CASE("a batch that a window emptied keeps its scan time and exposure, which
   gadget.finish();
   double seconds = 0;
   for (const auto& subset : gadget.out.all()) seconds += subset->time_fraction;
-  CHECK(seconds == doctest::Approx(4));
+  CHECK(seconds == approx(4));
 }
 
 TEST_CASE("decay and dead time weight the subsets' time") {
@@ -164,8 +165,8 @@ TEST_CASE("decay and dead time weight the subsets' time") {
   gadget.send(std::move(first));
   gadget.send(std::move(second));
   gadget.finish();
-  CHECK(gadget.out.pointer(0)->time_fraction == doctest::Approx(3.0));
-  CHECK(gadget.out.pointer(1)->time_fraction == doctest::Approx(2.0));
+  CHECK(gadget.out.pointer(0)->time_fraction == approx(3.0));
+  CHECK(gadget.out.pointer(1)->time_fraction == approx(2.0));
 }
 
 TEST_CASE("delayeds are not reconstructed together with prompts") {
@@ -180,7 +181,7 @@ TEST_CASE("unless told otherwise the reference is one second: the fraction is th
   RegisteredGadgetTest<EventSubset> gadget("subset_builder", "{subsets: 2, backend: cpu}");
   gadget.send(numbered_batch(0, 10, 0, 4.0));
   gadget.finish();
-  CHECK(gadget.out.pointer(0)->time_fraction == doctest::Approx(2.0));
+  CHECK(gadget.out.pointer(0)->time_fraction == approx(2.0));
 }
 
 TEST_CASE("a stream without times shares by events, and more subsets than events leaves out the empty ones") {
@@ -191,7 +192,7 @@ TEST_CASE("a stream without times shares by events, and more subsets than events
   REQUIRE(subsets.size() == 3);
   for (std::size_t k = 0; k < 3; ++k) {
     CHECK(numbers(*subsets[k]) == range_of(static_cast<int>(k), static_cast<int>(k) + 1));
-    CHECK(subsets[k]->time_fraction == doctest::Approx(1.0 / 3));
+    CHECK(subsets[k]->time_fraction == approx(1.0 / 3));
   }
 }
 
@@ -207,8 +208,8 @@ TEST_CASE("by events a subset goes out as soon as it is full, and what is left a
   CHECK(numbers(*subsets[0]) == range_of(0, 40));
   CHECK(numbers(*subsets[1]) == range_of(40, 80));
   CHECK(numbers(*subsets[2]) == range_of(80, 100));
-  CHECK(subsets[0]->time_fraction == doctest::Approx(4.0));  // seconds: the scan's length was not known
-  CHECK(subsets[2]->time_fraction == doctest::Approx(2.0));
+  CHECK(subsets[0]->time_fraction == approx(4.0));  // seconds: the scan's length was not known
+  CHECK(subsets[2]->time_fraction == approx(2.0));
   CHECK(subsets[5]->step.last);
 }
 
@@ -221,8 +222,8 @@ TEST_CASE("by seconds subsets end at moments of the scan, also inside a batch") 
   CHECK(numbers(*subsets[0]) == range_of(0, 20));
   CHECK(numbers(*subsets[1]) == range_of(20, 40));
   CHECK(numbers(*subsets[2]) == range_of(40, 50));
-  CHECK(subsets[0]->time_fraction == doctest::Approx(2.0));
-  CHECK(subsets[2]->time_fraction == doctest::Approx(1.0));
+  CHECK(subsets[0]->time_fraction == approx(2.0));
+  CHECK(subsets[2]->time_fraction == approx(1.0));
 }
 
 TEST_CASE("what is left at the end and has fewer than the least events is part of the last subset") {
@@ -235,7 +236,7 @@ TEST_CASE("what is left at the end and has fewer than the least events is part o
   for (const std::size_t pass : {0, 2}) {
     CHECK(numbers(*subsets[pass]) == range_of(0, 20));
     CHECK(numbers(*subsets[pass + 1]) == range_of(20, 50));
-    CHECK(subsets[pass + 1]->time_fraction == doctest::Approx(3.0));
+    CHECK(subsets[pass + 1]->time_fraction == approx(3.0));
   }
   CHECK(subsets[1]->event_count() == 30);
   CHECK(gadget.context.recorded().rejected_total() == 0);
@@ -262,7 +263,7 @@ TEST_CASE("where a subset stands for no time all go by events") {
   gadget.send(numbered_batch(10, 10, 1, 0));
   gadget.finish();
   REQUIRE(gadget.out.size() == 2);
-  for (std::size_t k = 0; k < 2; ++k) CHECK(gadget.out.pointer(k)->time_fraction == doctest::Approx(0.5));
+  for (std::size_t k = 0; k < 2; ++k) CHECK(gadget.out.pointer(k)->time_fraction == approx(0.5));
 }
 
 TEST_CASE("a stop leaves out the iterations that are left, but nothing of the first") {

@@ -2,6 +2,7 @@
 #include "core/testing.hpp"
 #include "gadgets/wire/stream_receiver.hpp"
 #include "tests/gadgets/wire_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using wire_test::Bytes;
@@ -60,7 +61,7 @@ TEST_CASE("records come out as batches with the scanner of the header") {
   check_lost(got, 100, 0);
   const auto batches = got.events();
   REQUIRE(batches.size() == 4);
-  CHECK(batches[2]->start_s == doctest::Approx(0.2));
+  CHECK(batches[2]->start_s == approx(0.2));
   CHECK(batches[2]->scanner->name == petsird::to_scanner(wire_test::header().scanner)->name);
   CHECK(batches[2]->detectors->size() == 16);
   CHECK(batches[2]->detector1[0] == 4 + 30 % 8);
@@ -208,9 +209,9 @@ TEST_CASE("a sender that begins again goes on with the scan: its events count, l
   const auto batches = got.events();
   REQUIRE(batches.size() == 4);
   // The first data came in 1 s after the header, at scan time 0, and those of the second stream 3 s later.
-  CHECK(batches[1]->start_s == doctest::Approx(0.1));
-  CHECK(batches[2]->start_s == doctest::Approx(3));
-  CHECK(batches[3]->start_s == doctest::Approx(3.1));
+  CHECK(batches[1]->start_s == approx(0.1));
+  CHECK(batches[2]->start_s == approx(3));
+  CHECK(batches[3]->start_s == approx(3.1));
   CHECK(got.figure("streams") == 2);
   CHECK(got.figure("frames_of_other_streams") == 0);
   CHECK(!got.has("stream_left_out"));

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "tests/gadgets/live_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using wire_test::StreamMaker;
@@ -41,10 +42,10 @@ TEST_CASE("simulated events arrive as they were sent") {
     CHECK(std::ranges::equal(kept()[k].detector1.span(), sent[k].detector1.span()));
     CHECK(std::ranges::equal(kept()[k].detector2.span(), sent[k].detector2.span()));
     CHECK(std::ranges::equal(kept()[k].tof_mm.span(), sent[k].tof_mm.span()));
-    CHECK(kept()[k].tof.sigma_mm == doctest::Approx(sent[k].tof.sigma_mm));
-    CHECK(kept()[k].tof.bin_width_mm == doctest::Approx(sent[k].tof.bin_width_mm));
-    CHECK(kept()[k].start_s == doctest::Approx(sent[k].start_s));
-    CHECK(kept()[k].duration_s == doctest::Approx(sent[k].duration_s));
+    CHECK(kept()[k].tof.sigma_mm == approx(sent[k].tof.sigma_mm));
+    CHECK(kept()[k].tof.bin_width_mm == approx(sent[k].tof.bin_width_mm));
+    CHECK(kept()[k].start_s == approx(sent[k].start_s));
+    CHECK(kept()[k].duration_s == approx(sent[k].duration_s));
     CHECK(kept()[k].detectors->size() == sent[k].detectors->size());
   }
   CHECK(report.books.balanced());
@@ -97,7 +98,7 @@ gadgets:
   CHECK(kept_events() == 600);
   CHECK(report.books.received == 1200);  // by the sender, and by the decoder
   CHECK(report.books.balanced());
-  CHECK(kept().at(0).duration_s == doctest::Approx(0.4));
+  CHECK(kept().at(0).duration_s == approx(0.4));
   const std::vector<EventBatch> live = std::move(kept());
   REQUIRE(run(fmt::format("gadgets:\n  feed: {{use: file_source, path: {}}}\n"
                           "  events: {{use: petsird_decoder, from: feed}}\n"

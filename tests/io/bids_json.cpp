@@ -1,11 +1,13 @@
 // The JSON of BIDS beside a PET image: what is known is in it, and nothing else.
+#include "gadgets/io/nifti/bids_json.hpp"
+
 #include <fstream>
 
 #include <doctest/doctest.h>
 
 #include "core/base/private_folder.hpp"
-#include "gadgets/io/nifti/bids_json.hpp"
 #include "kernels/correct/decay.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -70,7 +72,7 @@ TEST_CASE("BIDS: what the image, its frames and the user say") {
   CHECK(json["ImageDecayCorrected"] == true);
   CHECK(json["ImageDecayCorrectionTime"] == 30);
   REQUIRE(json["DecayCorrectionFactor"].size() == 2);
-  CHECK(json["DecayCorrectionFactor"][1].get<double>() == doctest::Approx(1 / mean_decay(30, 120, 6584.04)));
+  CHECK(json["DecayCorrectionFactor"][1].get<double>() == approx(1 / mean_decay(30, 120, 6584.04)));
   CHECK(json["ReconMethodName"] == "OSEM");
   CHECK(json["ReconMethodParameterLabels"] == Json{"iterations", "subsets"});
   CHECK(json["ReconMethodParameterUnits"] == Json{"none", "none"});

@@ -9,6 +9,7 @@
 #include "gadgets/io/castor/to_scanner.hpp"
 #include "kernels/math/units.hpp"
 #include "tests/io/castor_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::castor;
@@ -60,10 +61,10 @@ TEST_CASE("CASToR: m and additive terms without ToF, as measured, in steps, and 
   write_scan(header, {record});
   const auto lines = read_all(header, {.reference_s = seconds});
   REQUIRE(lines.size() == 1);
-  CHECK(lines[0].multiplicative[0] == doctest::Approx(1 / divided));
-  CHECK(lines[0].additive[0] == doctest::Approx(0.43 * seconds * divided));
+  CHECK(lines[0].multiplicative[0] == approx(1 / divided));
+  CHECK(lines[0].additive[0] == approx(0.43 * seconds * divided));
   CHECK(lines[0].tof_mm.empty());
-  CHECK(lines[0].scanner->calibration == doctest::Approx(0.2));
+  CHECK(lines[0].scanner->calibration == approx(0.2));
 
   header.has_tof = true;
   header.tof_fwhm_ps = 400;
@@ -72,16 +73,16 @@ TEST_CASE("CASToR: m and additive terms without ToF, as measured, in steps, and 
   write_scan(header, {record});
   const auto measured = read_all(header);
   const double range_mm = 4000 * mm_a_ps;
-  CHECK(measured[0].tof_mm[0] == doctest::Approx(250 * mm_a_ps));
-  CHECK(measured[0].tof.sigma_mm == doctest::Approx(400 * mm_a_ps / fwhm_per_sigma));
+  CHECK(measured[0].tof_mm[0] == approx(250 * mm_a_ps));
+  CHECK(measured[0].tof.sigma_mm == approx(400 * mm_a_ps / fwhm_per_sigma));
   CHECK(measured[0].tof.bin_width_mm == 0);
-  CHECK(measured[0].tof.window_mm == doctest::Approx(range_mm));
-  CHECK(measured[0].additive[0] == doctest::Approx((0.03 + 0.4 / range_mm) * divided));
+  CHECK(measured[0].tof.window_mm == approx(range_mm));
+  CHECK(measured[0].additive[0] == approx((0.03 + 0.4 / range_mm) * divided));
   CHECK_THROWS_WITH(read_all(header, {.tof = false}), doctest::Contains("scatter rates are per mm of ToF"));
 
   header.tof_quantum_ps = 20;
   write_scan(header, {record});
-  CHECK(read_all(header)[0].additive[0] == doctest::Approx((0.03 + 0.4 / range_mm) * 20 * mm_a_ps * divided));
+  CHECK(read_all(header)[0].additive[0] == approx((0.03 + 0.4 / range_mm) * 20 * mm_a_ps * divided));
 
   header.mode = DataMode::histogram;
   header.tof_bins = 4;
@@ -94,14 +95,14 @@ TEST_CASE("CASToR: m and additive terms without ToF, as measured, in steps, and 
   CHECK(bins[0].event_count() == 6);
   for (std::int64_t i = 0; i < 3; ++i) {
     const auto b = bins[0].counts[i] == 3 ? 0 : bins[0].counts[i] == 2 ? 2 : 3;
-    CHECK(bins[0].tof_mm[i] == doctest::Approx((b - 1.5) * 500 * mm_a_ps));
-    CHECK(bins[0].additive[i] == doctest::Approx((0.01 * (b + 1) + 0.1) * divided));
+    CHECK(bins[0].tof_mm[i] == approx((b - 1.5) * 500 * mm_a_ps));
+    CHECK(bins[0].additive[i] == approx((0.01 * (b + 1) + 0.1) * divided));
   }
-  CHECK(bins[0].tof.bin_width_mm == doctest::Approx(500 * mm_a_ps));
+  CHECK(bins[0].tof.bin_width_mm == approx(500 * mm_a_ps));
   const auto whole = read_all(header, {.tof = false});
   CHECK(whole[0].count == 1);
   CHECK(whole[0].counts[0] == 6);
-  CHECK(whole[0].additive[0] == doctest::Approx(0.5 * divided));
+  CHECK(whole[0].additive[0] == approx(0.5 * divided));
 }
 
 TEST_CASE("CASToR: without flags events have no terms, and with some of them only those") {
@@ -141,11 +142,11 @@ TEST_CASE("CASToR: batches cover the scan by their events' times, or evenly wher
     std::vector<double> ends;
     double end = 10;
     for (const EventBatch& batch : read_all(header, {.batch_events = 2})) {
-      CHECK(batch.start_s == doctest::Approx(end));
+      CHECK(batch.start_s == approx(end));
       end = batch.start_s + batch.duration_s;
       ends.push_back(end);
     }
-    CHECK(end == doctest::Approx(18));
+    CHECK(end == approx(18));
     return ends;
   };
   CHECK(spans({10500, 11000, 12000, 12000, 17000, 17500}) == std::vector<double>{12, 17, 18});
@@ -165,10 +166,10 @@ TEST_CASE("CASToR: an event of several pairs is the line between the means of th
   CHECK(!batches[0].detectors);
   CHECK(batches[0].scanner);
   const Lor mean = batches[0].view().lor(0), single = batches[0].view().lor(1);
-  CHECK(mean.end1.x == doctest::Approx(0).epsilon(1e-6));
-  CHECK(mean.end1.y == doctest::Approx(-105));
-  CHECK(single.end1.x == doctest::Approx(-2));
-  CHECK(single.end2.y == doctest::Approx(105));
+  CHECK(mean.end1.x == approx(0).epsilon(1e-6));
+  CHECK(mean.end1.y == approx(-105));
+  CHECK(single.end1.x == approx(-2));
+  CHECK(single.end2.y == approx(105));
 }
 
 TEST_CASE("CASToR: a histogram's bins come mixed, each once, and events whose factor is 0 are left out") {
@@ -209,7 +210,7 @@ TEST_CASE("CASToR: a histogram's bins come mixed, each once, and events whose fa
   CHECK(reader.impossible() == impossible);
   CHECK(reader.empty_bins() == empty);
   // The first batch is of all sectors: in the file's order their mean would be 6.
-  CHECK(static_cast<double>(firsts) / static_cast<double>(first_count) == doctest::Approx(20.5).epsilon(0.1));
+  CHECK(static_cast<double>(firsts) / static_cast<double>(first_count) == approx(20.5).epsilon(0.1));
 }
 
 TEST_CASE("CASToR: an event that cannot be is refused in one line with its place") {

@@ -8,6 +8,7 @@
 #include "gadgets/io/castor/geometry.hpp"
 #include "gadgets/io/castor/to_scanner.hpp"
 #include "tests/io/castor_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::castor;
@@ -44,8 +45,8 @@ TEST_CASE("CASToR: crystals of a .geom are where the table of the same scanner h
   CHECK(is_near(made.crystals[1].centre_mm, {458, 12.885f, -76.275f}));
   CHECK(is_near(made.crystals[15119].centre_mm, {457.69623f, 23.943983f, 76.275f}));
   CHECK(made.crystals[629].centre_mm.z == made.crystals[0].centre_mm.z);  // a ring has 630
-  CHECK(made.crystals[630].centre_mm.z - made.crystals[0].centre_mm.z == doctest::Approx(6.45));
-  CHECK(made.crystals[6 * 630].centre_mm.z - made.crystals[5 * 630].centre_mm.z == doctest::Approx(7.85));
+  CHECK(made.crystals[630].centre_mm.z - made.crystals[0].centre_mm.z == approx(6.45));
+  CHECK(made.crystals[6 * 630].centre_mm.z - made.crystals[5 * 630].centre_mm.z == approx(7.85));
   CHECK(is_near(made.crystals[0].outward, {1, 0, 0}, 1e-6f));
   CHECK(made.layers[0].interaction_mm == 15);
   CHECK(made.least_angle_deg == 40);
@@ -85,22 +86,21 @@ TEST_CASE("CASToR: layers, levels and gaps are numbered crystals first and secto
   CHECK(made.layers[0].crystals == 256);
   CHECK(made.layers[1].crystals == 64);
   const auto x = [&](std::size_t c) { return made.crystals[c].centre_mm.x; };
-  CHECK(x(1) - x(0) == doctest::Approx(2));
-  CHECK(x(2) - x(1) == doctest::Approx(3));  // a submodule's gap
-  CHECK(x(4) - x(3) == doctest::Approx(5));  // a module's
-  CHECK(x(0) == doctest::Approx(-x(7)));
+  CHECK(x(1) - x(0) == approx(2));
+  CHECK(x(2) - x(1) == approx(3));  // a submodule's gap
+  CHECK(x(4) - x(3) == approx(5));  // a module's
+  CHECK(x(0) == approx(-x(7)));
   const auto z = [&](std::size_t c) { return made.crystals[c].centre_mm.z; };
-  CHECK(z(32) - z(0) == doctest::Approx(2));
-  CHECK(z(64) - z(32) == doctest::Approx(7));  // an axial sector's gap
-  CHECK(z(0) == doctest::Approx(-z(255)));
-  CHECK(made.crystals[256].centre_mm.y == doctest::Approx(63));
+  CHECK(z(32) - z(0) == approx(2));
+  CHECK(z(64) - z(32) == approx(7));  // an axial sector's gap
+  CHECK(z(0) == approx(-z(255)));
+  CHECK(made.crystals[256].centre_mm.y == approx(63));
   DataHeader header;
   const MadeScanner scanner = to_scanner(made, header, Frame::castor);
   CHECK(scanner.scanner->types.size() == 2);
   CHECK(scanner.scanner->types[1].first_detector == 256);
-  CHECK(scanner.scanner->detectors->position(0).y ==
-        doctest::Approx(-54));  // at the mean depth of interaction, mirrored
-  CHECK(to_scanner(made, header, Frame::gantry).scanner->detectors->position(0).y == doctest::Approx(54));
+  CHECK(scanner.scanner->detectors->position(0).y == approx(-54));  // at the mean depth of interaction, mirrored
+  CHECK(to_scanner(made, header, Frame::gantry).scanner->detectors->position(0).y == approx(54));
   CHECK(scanner.scanner->in_coincidence(0, 300));
 }
 
@@ -123,7 +123,7 @@ TEST_CASE("CASToR: pairs that its two limits leave out are not in coincidence, t
       pairs += is_apart && is_flat ? 1 : 0;
     }
   CHECK(pairs == 2 * (8 * 5 / 2) * 4);
-  CHECK(flat.scanner->efficiency(9, 1) == doctest::Approx(0.25));
+  CHECK(flat.scanner->efficiency(9, 1) == approx(0.25));
 }
 
 TEST_CASE("CASToR: a table that is written is read bit for bit, and stays one scanner when mirrored twice") {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "gadgets/io/nifti/displacement.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/displacement_file.hpp"
 
 using namespace tofstream;
@@ -31,7 +32,7 @@ TEST_CASE("a displacement field is read into our frame, from components in eithe
   CHECK(grid.voxel_mm == Vec3{10, 10, 10});
   for (std::size_t c = 0; c < 3; ++c)
     for (std::int64_t v = 0; v < 12; ++v) {
-      CHECK(lps[c].voxels[v] == doctest::Approx(static_cast<double>(c) + 0.01 * static_cast<double>(v)));
+      CHECK(lps[c].voxels[v] == approx(static_cast<double>(c) + 0.01 * static_cast<double>(v)));
       CHECK(ras[c].voxels[v] == (c < 2 ? -1.0f : 1.0f) * lps[c].voxels[v]);
     }
 }

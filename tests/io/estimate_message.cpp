@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "kernels/analysis/block_means.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::page;
@@ -56,7 +57,7 @@ TEST_CASE("an estimate's message is as documented, byte by byte") {
   CHECK(at<std::array<std::uint32_t, 3>>(message, 24) == std::array<std::uint32_t, 3>{3, 4, 5});
   CHECK(at<std::array<float, 3>>(message, 36) == std::array<float, 3>{2, 3, 4});
   CHECK(at<std::array<float, 3>>(message, 48) == std::array<float, 3>{-2, -4.5, -8});
-  CHECK(at<float>(message, 60) == doctest::Approx(59.0 / 65535).epsilon(1e-6));
+  CHECK(at<float>(message, 60) == approx(59.0 / 65535).epsilon(1e-6));
   CHECK(at<float>(message, 64) == -3);
   CHECK(at<float>(message, 68) == 1.5F);
   CHECK(at<std::uint64_t>(message, 72) == 1ULL << 40U);
@@ -90,7 +91,7 @@ TEST_CASE("a large image is sent with its voxels averaged, as many as may be sen
   const std::string message = estimate_message(image, {}, 59);
   CHECK(at<std::uint32_t>(message, 20) == 2);
   CHECK(message.size() == 96 + 2 * 12);
-  CHECK(value_at(message, 0) == doctest::Approx(block_means(image, 2).voxels.span()[0]).epsilon(1e-4));
+  CHECK(value_at(message, 0) == approx(block_means(image, 2).voxels.span()[0]).epsilon(1e-4));
 }
 
 TEST_CASE("an image of blobs is none that can be sent") {

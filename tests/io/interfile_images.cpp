@@ -6,6 +6,7 @@
 #include "gadgets/io/nifti/mu_map.hpp"
 #include "gadgets/io/nifti/nifti.hpp"
 #include "tests/io/interfile_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using interfile::testing::with_line;
@@ -60,8 +61,8 @@ TEST_CASE(
              with_line(stir_header, "!END",
                        "first pixel offset (mm) [3] := 10\nimage scaling factor[1] := 0.01\n!END OF INTERFILE :="));
   const Image moved = interfile::read_image(folder.path() / "image.hv");
-  CHECK(moved.grid.origin_mm.z == doctest::Approx(-16));
-  CHECK(read_mu_map(folder.path() / "image.hv").voxels[0] == doctest::Approx(0.008));
+  CHECK(moved.grid.origin_mm.z == approx(-16));
+  CHECK(read_mu_map(folder.path() / "image.hv").voxels[0] == approx(0.008));
   CHECK_FALSE(mu_map_energy_keV(folder.path() / "image.hv").has_value());
 }
 

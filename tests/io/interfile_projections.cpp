@@ -10,6 +10,7 @@
 #include "gadgets/io/interfile/rings.hpp"
 #include "kernels/math/units.hpp"
 #include "tests/io/interfile_support.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/interop.hpp"
 
 using namespace tofstream;
@@ -46,7 +47,7 @@ TEST_CASE("Interfile PET: a header that is written is read with all that it says
   CHECK(other_bins(header, read, true).empty());
   CHECK(read.order == AxisOrder::planes);
   CHECK(read.data == header.data);
-  CHECK(read.tof_width_mm() == doctest::Approx(300 * speed_of_light_mm_ps / 2));
+  CHECK(read.tof_width_mm() == approx(300 * speed_of_light_mm_ps / 2));
   CHECK(read.duration_s == 2);
   CHECK(read.isotope == header.isotope);
   CHECK(read.mashing() == 1);
@@ -61,7 +62,7 @@ TEST_CASE("Interfile PET: STIR's single scatter of a cylinder is read to its sta
   const ProjectionHeader header = read_projection_header(file);
   CHECK(header.scanner.rings == 8);
   CHECK(header.scanner.detectors == 64);
-  CHECK(header.scanner.radius_mm() == doctest::Approx(451.5));
+  CHECK(header.scanner.radius_mm() == approx(451.5));
   CHECK(header.views == 32);
   CHECK(header.tangential == 35);
   CHECK(header.high_keV == 650);
@@ -77,7 +78,7 @@ TEST_CASE("Interfile PET: STIR's single scatter of a cylinder is read to its sta
       CHECK(bins.number(place) == bin);
       if (place.position == ring) most = std::max(most, numbers[static_cast<std::size_t>(bin)]);
     }
-    CHECK(static_cast<double>(most) == doctest::Approx(stated[ring]).epsilon(5e-4));
+    CHECK(static_cast<double>(most) == approx(stated[ring]).epsilon(5e-4));
   }
   CHECK_THROWS_WITH(BinReader(header, {}).next(), doctest::Contains("counts are whole and not negative"));
 }
@@ -105,10 +106,9 @@ TEST_CASE("Interfile PET: each pair of detectors has one bin, whose line is at S
             const double half_step = place.tangential % 2 != 0 ? 0.5 : 0.0;
             const double phi = 2 * std::numbers::pi * (place.view - half_step) / detectors;
             const Vec3d end = stir_position(header.scanner, one, rings.ring1);
-            CHECK(
-                end.x * std::cos(phi) + end.y * std::sin(phi) ==
-                doctest::Approx(header.scanner.radius_mm() * std::sin(std::numbers::pi * place.tangential / detectors))
-                    .epsilon(1e-9));
+            CHECK(end.x * std::cos(phi) + end.y * std::sin(phi) ==
+                  approx(header.scanner.radius_mm() * std::sin(std::numbers::pi * place.tangential / detectors))
+                      .epsilon(1e-9));
           }
     CHECK(static_cast<std::int64_t>(met.size()) == bins.size());
   }
@@ -148,8 +148,8 @@ TEST_CASE("Interfile PET: rings lie in the kernels' frame as STIR's documentatio
   const Rings rings = rings_of(*scanner);
   CHECK(rings.crystal_map.empty());
   CHECK(rings.figures.offset_deg < 22.5);  // another detector is the first
-  CHECK(rings.figures.radius_mm() == doctest::Approx(100));
-  CHECK(rings.figures.ring_distance_mm == doctest::Approx(8));
+  CHECK(rings.figures.radius_mm() == approx(100));
+  CHECK(rings.figures.ring_distance_mm == approx(8));
 }
 
 TEST_CASE("Interfile PET: a scanner of flat modules goes by its crystals' map, and comes back") {
@@ -208,12 +208,12 @@ TEST_CASE("Interfile PET: bins come as events with their counts, ToF towards det
   double end_s = 0;
   while (const auto batch = reader.next()) {
     CHECK(batch->count <= 100);
-    CHECK(batch->start_s == doctest::Approx(end_s));
+    CHECK(batch->start_s == approx(end_s));
     end_s = batch->start_s + batch->duration_s;
     counts += batch->event_count();
     for (std::int64_t i = 0; i < batch->count; ++i) {
       CHECK(batch->multiplicative[i] == 0.25f);
-      CHECK(batch->additive[i] == doctest::Approx(0.5 * 6 / 2));
+      CHECK(batch->additive[i] == approx(0.5 * 6 / 2));
       // Numbers ascend through the file: its first third is the ToF position nearest to detector 2.
       const Bins all(header);
       const int a = static_cast<int>(batch->detector1[i]), b = static_cast<int>(batch->detector2[i]);
@@ -225,7 +225,7 @@ TEST_CASE("Interfile PET: bins come as events with their counts, ToF towards det
       CHECK(batch->counts[i] == static_cast<float>((place * all.size() + bin->bin) % 7));
     }
   }
-  CHECK(end_s == doctest::Approx(2));
+  CHECK(end_s == approx(2));
   CHECK(counts + reader.impossible() == reader.received());
   CHECK(reader.impossible() == 5 + (header.bins() + 5) % 7 + (2 * header.bins() + 5) % 7);
   std::uint64_t all = 0;

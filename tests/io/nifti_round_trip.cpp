@@ -12,6 +12,7 @@
 #include "gadgets/io/nifti/gzip.hpp"
 #include "gadgets/io/nifti/nifti.hpp"
 #include "kernels/analysis/compare.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 namespace fs = std::filesystem;
@@ -133,8 +134,8 @@ TEST_CASE("the header says float32, mm, and an affine from our order to RAS") {
     for (std::size_t c = 0; c < 4; ++c) CHECK(field_at<float>(bytes, 280 + 16 * r + 4 * c) == rows[r][c]);
   CHECK(field_at<short>(bytes, 252) == 1);
   CHECK(field_at<short>(bytes, 254) == 1);
-  CHECK(field_at<float>(bytes, 76) == 1);                              // qfac
-  CHECK(std::abs(field_at<float>(bytes, 264)) == doctest::Approx(1));  // half a turn about z
+  CHECK(field_at<float>(bytes, 76) == 1);                     // qfac
+  CHECK(std::abs(field_at<float>(bytes, 264)) == approx(1));  // half a turn about z
   CHECK(field_at<float>(bytes, 268) == -o.x);
   CHECK(bytes.substr(344, 4) == std::string("n+1\0", 4));
   CHECK(bytes[348] == 1);
@@ -152,8 +153,7 @@ TEST_CASE("voxel types are converted and scaled") {
     CHECK(image.grid.size[1] == 3);
     CHECK(image.grid.voxel_mm == Vec3{2, 3, 4});
     CHECK(image.grid.origin_mm == Vec3{-5, -6, 7});
-    for (std::int64_t v = 0; v < 12; ++v)
-      CHECK(image.voxels[v] == doctest::Approx(static_cast<double>(v) * slope + intercept));
+    for (std::int64_t v = 0; v < 12; ++v) CHECK(image.voxels[v] == approx(static_cast<double>(v) * slope + intercept));
   };
   check(small_file<std::uint8_t>(2, lps_rows), 1, 0);
   check(small_file<std::int8_t>(256, lps_rows), 1, 0);

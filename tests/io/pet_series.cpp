@@ -1,12 +1,14 @@
 // PET images written as a DICOM series, read back by pydicom and by GDCM.
+#include "gadgets/io/dicom/pet_series.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <fstream>
 #include <limits>
 #include <map>
-#include <set>
 #include <numeric>
+#include <set>
 #include <sstream>
 #include <tuple>
 
@@ -15,8 +17,8 @@
 #include "gadgets/io/dicom/data_set.hpp"
 #include "gadgets/io/dicom/dicom_file.hpp"
 #include "gadgets/io/dicom/dicom_words.hpp"
-#include "gadgets/io/dicom/pet_series.hpp"
 #include "kernels/correct/decay.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/pydicom.hpp"
 
 using namespace tofstream;
@@ -156,17 +158,34 @@ TEST_CASE("a PET series says what its values are, when they were and whose they 
   image.series.frame_of_reference_uid = "1.2.3.50";
   image.series.frames = {{60, 120, image.voxels}};
   const auto all = folder.dumped(image.series).at("slice_0003.dcm");
-  const std::map<std::string, std::string> expected{
-      {"SOPClassUID", "1.2.840.10008.5.1.4.1.1.128"}, {"SyntaxUID", "1.2.840.10008.1.2.1"}, {"Modality", "PT"},
-      {"PatientName", "M\xc3\xbcller^Ada"}, {"PatientID", "P07"}, {"PatientBirthDate", "19701231"}, {"PatientSex", "F"},
-      {"PatientWeight", "71.5"}, {"StudyInstanceUID", "1.2.3.40"}, {"FrameOfReferenceUID", "1.2.3.50"},
-      {"SeriesDate", "20260228"}, {"SeriesTime", "235930"}, {"AcquisitionDate", "20260301"},
-      {"AcquisitionTime", "000030"}, {"SeriesType", "['STATIC', 'IMAGE']"}, {"Units", "BQML"},
-      {"CorrectedImage", "['ATTN', 'NORM', 'RAN', 'SCAT', 'DECY']"}, {"DecayCorrection", "START"},
-      {"ActualFrameDuration", "120000"}, {"NumberOfSlices", "3"}, {"ImageIndex", "3"}, {"RescaleIntercept", "0"},
-      {"Radiopharmaceutical", "FDG"}, {"Radionuclide", "^18^Fluorine"}, {"RadionuclideTotalDose", "350000000"},
-      {"RadionuclideHalfLife", "6584.04"}, {"RadiopharmaceuticalStartDateTime", "20260228231000"},
-      {"Hottest", "-11.5000 7.5000 -94.0000 1e+07"}};
+  const std::map<std::string, std::string> expected{{"SOPClassUID", "1.2.840.10008.5.1.4.1.1.128"},
+                                                    {"SyntaxUID", "1.2.840.10008.1.2.1"},
+                                                    {"Modality", "PT"},
+                                                    {"PatientName", "M\xc3\xbcller^Ada"},
+                                                    {"PatientID", "P07"},
+                                                    {"PatientBirthDate", "19701231"},
+                                                    {"PatientSex", "F"},
+                                                    {"PatientWeight", "71.5"},
+                                                    {"StudyInstanceUID", "1.2.3.40"},
+                                                    {"FrameOfReferenceUID", "1.2.3.50"},
+                                                    {"SeriesDate", "20260228"},
+                                                    {"SeriesTime", "235930"},
+                                                    {"AcquisitionDate", "20260301"},
+                                                    {"AcquisitionTime", "000030"},
+                                                    {"SeriesType", "['STATIC', 'IMAGE']"},
+                                                    {"Units", "BQML"},
+                                                    {"CorrectedImage", "['ATTN', 'NORM', 'RAN', 'SCAT', 'DECY']"},
+                                                    {"DecayCorrection", "START"},
+                                                    {"ActualFrameDuration", "120000"},
+                                                    {"NumberOfSlices", "3"},
+                                                    {"ImageIndex", "3"},
+                                                    {"RescaleIntercept", "0"},
+                                                    {"Radiopharmaceutical", "FDG"},
+                                                    {"Radionuclide", "^18^Fluorine"},
+                                                    {"RadionuclideTotalDose", "350000000"},
+                                                    {"RadionuclideHalfLife", "6584.04"},
+                                                    {"RadiopharmaceuticalStartDateTime", "20260228231000"},
+                                                    {"Hottest", "-11.5000 7.5000 -94.0000 1e+07"}};
   for (const auto& attribute : expected) {
     CAPTURE(attribute.first);
     REQUIRE(all.contains(attribute.first));
@@ -175,11 +194,11 @@ TEST_CASE("a PET series says what its values are, when they were and whose they 
   CHECK_FALSE(all.contains("ImageComments"));
   CHECK_FALSE(all.contains("NumberOfTimeSlices"));
   CHECK(all.at("MetaUID") == all.at("SOPInstanceUID"));
-  CHECK(std::stod(all.at("DecayFactor")) == doctest::Approx(1 / mean_decay(60, 120, 6584.04)));
+  CHECK(std::stod(all.at("DecayFactor")) == approx(1 / mean_decay(60, 120, 6584.04)));
   // When the activity is its mean: a little before the frame's middle.
   const double at_s = std::stod(all.at("FrameReferenceTime")) / 1000;
   CHECK(at_s < 120);
-  CHECK(std::exp2(-(at_s - 60) / 6584.04) == doctest::Approx(mean_decay(0, 120, 6584.04)).epsilon(1e-9));
+  CHECK(std::exp2(-(at_s - 60) / 6584.04) == approx(mean_decay(0, 120, 6584.04)).epsilon(1e-9));
 }
 
 TEST_CASE("a PET series of relative values says so, and is anonymous") {
@@ -211,7 +230,7 @@ TEST_CASE("an activity of another time than the scan's start is taken there, whi
   correct_for_decay(quantity, {100, 200});
   CHECK(quantity[Correction::decay].how == "half-life 100 s, to 200 s of scan time");
   const PetValues values = pet_values(&quantity);
-  CHECK(values.factor == doctest::Approx(4000));
+  CHECK(values.factor == approx(4000));
   REQUIRE(values.remarks.size() == 1);
   CHECK(holds_text(values.remarks.front(), "corrected for decay to 200 s"));
 }
@@ -251,7 +270,7 @@ TEST_CASE("voxels of a PET series are right to half a step of 16 bits of their s
     const std::vector<std::byte> bytes = file.pixels(40);
     double most = 0;
     for (std::size_t i = 0; i < 20; ++i) most = std::max(most, std::abs(static_cast<double>(image.voxels[20 * k + i])));
-    CHECK(slope == doctest::Approx(most > 0 ? most / 32767 : 1));
+    CHECK(slope == approx(most > 0 ? most / 32767 : 1));
     for (std::size_t i = 0; i < 20; ++i) {
       std::int16_t stored = 0;
       std::memcpy(&stored, bytes.data() + 2 * i, sizeof stored);
@@ -271,8 +290,10 @@ TEST_CASE("the same PET series gives the same bytes and UIDs, another image othe
   const auto uids = [&](const char* name) {
     const DicomFile file(folder.path() / name / "slice_0001.dcm");
     std::vector<std::string> all;
-    for (const auto& [group, element] : {std::pair<std::uint16_t, std::uint16_t>{0x0008, 0x0018}, {0x0020, 0x000d},
-                                         {0x0020, 0x000e}, {0x0020, 0x0052}})
+    for (const auto& [group, element] : {std::pair<std::uint16_t, std::uint16_t>{0x0008, 0x0018},
+                                         {0x0020, 0x000d},
+                                         {0x0020, 0x000e},
+                                         {0x0020, 0x0052}})
       all.push_back(file.attributes().text(group, element));
     return all;
   };
@@ -282,7 +303,7 @@ TEST_CASE("the same PET series gives the same bytes and UIDs, another image othe
     CHECK_NOTHROW(require_uid("uid", uid));
   }
   CHECK(std::set<std::string>(before.begin(), before.end()).size() == 4);
-  image.voxels[59] += 1;  // of another slice
+  image.voxels[59] += 1;                                // of another slice
   write_pet_series(folder.path() / "a", image.series);  // in place of the earlier one
   const auto after = uids("a");
   for (std::size_t i = 0; i < 4; ++i) CHECK(after[i] != before[i]);
@@ -334,7 +355,7 @@ TEST_CASE("numbers and times as DICOM writes them") {
   CHECK(decimal_string(-0.0) == "0");
   for (const double value : {1.0 / 3, -1.0 / 3e-20, 1e300 / 3, -1e-300 / 3}) {
     CHECK(decimal_string(value).size() <= 16);
-    CHECK(std::stod(decimal_string(value)) == doctest::Approx(value).epsilon(1e-8));
+    CHECK(std::stod(decimal_string(value)) == approx(value).epsilon(1e-8));
   }
   CHECK_THROWS(decimal_string(std::numeric_limits<double>::infinity()));
   CHECK(as_written(2.2F) == 2.2);

@@ -5,6 +5,7 @@
 #include "gadgets/ring/io/from_ring.hpp"
 #include "kernels/math/interaction_depth.hpp"
 #include "tests/io/petsird_toy.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::petsird;
@@ -74,8 +75,8 @@ TEST_CASE("a header's energies and its crystals' material are those of the scann
   CHECK(read.energy.low_keV == made.energy.low_keV);
   CHECK(read.energy.high_keV == made.energy.high_keV);
   CHECK(read.energy.resolution == made.energy.resolution);
-  CHECK(made.free_paths == doctest::Approx(1.66));
-  CHECK(read.free_paths == doctest::Approx(made.free_paths).epsilon(1e-3));
+  CHECK(made.free_paths == approx(1.66));
+  CHECK(read.free_paths == approx(made.free_paths).epsilon(1e-3));
   header.energy_resolution_at_511.clear();
   header.bulk_materials.clear();
   const ModuleType unknown = to_scanner(header)->types[0];
@@ -86,15 +87,15 @@ TEST_CASE("a header's energies and its crystals' material are those of the scann
 
 TEST_CASE("a header's boxes stay the crystals as they are") {
   const ScannerInformation scanner = header_of(ring_of({{20, 0.83}})).header.scanner;
-  CHECK(crystal_centre(scanner, 0, 0, 0)[0] == doctest::Approx(110));
-  CHECK(detector_points(scanner, {Kind::mean})[0][0][0] == doctest::Approx(100 + mean_interaction_depth(20, 0.083)));
-  CHECK(to_scanner(scanner)->types[0].element_size_mm.x == doctest::Approx(20));
+  CHECK(crystal_centre(scanner, 0, 0, 0)[0] == approx(110));
+  CHECK(detector_points(scanner, {Kind::mean})[0][0][0] == approx(100 + mean_interaction_depth(20, 0.083)));
+  CHECK(to_scanner(scanner)->types[0].element_size_mm.x == approx(20));
 }
 
 TEST_CASE("centre and a given depth are taken as asked for") {
   const ScannerInformation scanner = header_of(ring_of({{20, 0.83}})).header.scanner;
   CHECK(detector_points(scanner, {Kind::centre})[0] == crystal_centres(scanner, 0));
-  CHECK(detector_points(scanner, {Kind::given, 6.5})[0][0][0] == doctest::Approx(106.5));
+  CHECK(detector_points(scanner, {Kind::given, 6.5})[0][0][0] == approx(106.5));
   CHECK(detector_depth_note(scanner, {Kind::given, 6.5}).words == "6.50 mm below the face of crystals of 20 mm");
   CHECK(detector_depth_note(scanner, {Kind::centre}).words == "centre");
   CHECK_THROWS_WITH(detector_points(scanner, {Kind::given, 21}),
@@ -126,9 +127,9 @@ TEST_CASE("a crystal's depth points away from the axis, as its module does, what
     const auto centres = crystal_centres(scanner, 0);
     for (std::size_t k = 0; k < centres.size(); ++k) {
       const double towards_face = k < 25 ? -1 : 1;
-      CHECK(points[0][k][0] - centres[k][0] == doctest::Approx(towards_face * (9 - below)).epsilon(1e-3));
-      CHECK(points[0][k][1] == doctest::Approx(centres[k][1]));
-      CHECK(points[0][k][2] == doctest::Approx(centres[k][2]));
+      CHECK(points[0][k][0] - centres[k][0] == approx(towards_face * (9 - below)).epsilon(1e-3));
+      CHECK(points[0][k][1] == approx(centres[k][1]));
+      CHECK(points[0][k][2] == approx(centres[k][2]));
     }
     std::rotate(box.begin(), box.begin() + 3, box.end());
     std::swap(box[1], box[static_cast<std::size_t>(2 + orders)]);
@@ -151,18 +152,18 @@ TEST_CASE("a material attenuates by its atoms and density, or by its name") {
   const auto per_cm = [](const BulkMaterial& material) { return 10 * attenuation_per_mm(material).value_or(0); };
   // Lu2SiO5 of 7.4 g/mL, Bi4Ge3O12 of 7.13, Gd2SiO5 of 6.71: 0.868, 0.963 and 0.703 by xraylib's compounds.
   CHECK(per_cm({1, "", 7.4F, {{175, 71}, {28, 14}, {16, 8}}, {0.7640F, 0.0613F, 0.1747F}}) ==
-        doctest::Approx(0.868).epsilon(1e-3));
+        approx(0.868).epsilon(1e-3));
   CHECK(per_cm({1, "", 7.13F, {{209, 83}, {73, 32}, {16, 8}}, {0.6710F, 0.1749F, 0.1541F}}) ==
-        doctest::Approx(0.963).epsilon(1e-3));
+        approx(0.963).epsilon(1e-3));
   CHECK(per_cm({1, "", 6.71F, {{157, 64}, {28, 14}, {16, 8}}, {0.7444F, 0.0665F, 0.1893F}}) ==
-        doctest::Approx(0.703).epsilon(2e-3));
-  CHECK(per_cm({1, "Lyso:Ce", 0, {}, {}}) == doctest::Approx(0.826));
-  CHECK(per_cm({1, "crystal (BGO)", 0, {}, {}}) == doctest::Approx(0.963));
-  CHECK(per_cm({1, "LSO", 7.4F, {{175, 71}}, {}}) == doctest::Approx(0.868));  // a list is missing
+        approx(0.703).epsilon(2e-3));
+  CHECK(per_cm({1, "Lyso:Ce", 0, {}, {}}) == approx(0.826));
+  CHECK(per_cm({1, "crystal (BGO)", 0, {}, {}}) == approx(0.963));
+  CHECK(per_cm({1, "LSO", 7.4F, {{175, 71}}, {}}) == approx(0.868));  // a list is missing
   CHECK(per_cm({1, "plastic", 1, {{1, 0}}, {1}}) == 0);
   CHECK(per_cm({1, "unobtainium", 20, {{300, 120}}, {1}}) == 0);
   CHECK(per_cm({1, "", 0, {{175, 71}}, {1}}) == 0);
   CHECK(per_cm({1, "", 7, {{175, 71}}, {0}}) == 0);
-  CHECK(per_cm(scintillator(3, 0.0702)) == doctest::Approx(0.702).epsilon(1e-6));
+  CHECK(per_cm(scintillator(3, 0.0702)) == approx(0.702).epsilon(1e-6));
 }
 // SPDX-License-Identifier: Apache-2.0

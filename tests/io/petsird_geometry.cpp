@@ -1,13 +1,14 @@
 // Parts of detection bins, and positions of crystals, against numbers worked out by hand.
 #include "gadgets/io/petsird/detection_bins.hpp"
 #include "tests/io/petsird_toy.hpp"
+#include "tests/support/approx.hpp"
 
 namespace {
 
 using namespace tofstream::petsird;
 
 void check_near(const Point& point, const Point& expected) {
-  for (std::size_t axis = 0; axis < 3; ++axis) CHECK(point[axis] == doctest::Approx(expected[axis]).epsilon(1e-6));
+  for (std::size_t axis = 0; axis < 3; ++axis) CHECK(point[axis] == tofstream::approx(expected[axis]).epsilon(1e-6));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "gadgets/io/petsird/to_scanner.hpp"
 #include "gadgets/io/petsird/tof_bins.hpp"
 #include "tests/io/petsird_toy.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/interop.hpp"
 
 namespace {
@@ -181,7 +182,7 @@ TEST_CASE("PETSIRD interop: centres and efficiencies are those that PETSIRD's to
     for (const PrintedEvent& e : events) {
       const DetectionBin one{e.types.first, e.event.bin1};
       const DetectionBin two{e.types.second, e.event.bin2};
-      CHECK(bin_pair_efficiency(scanner, one, two) == doctest::Approx(e.efficiency).epsilon(1e-5));
+      CHECK(bin_pair_efficiency(scanner, one, two) == tofstream::approx(e.efficiency).epsilon(1e-5));
       check_near(bin_centre(scanner, one), e.centre[0], 1e-3);
       // the tool looks up the second box with the first type
       if (one.type == two.type) check_near(bin_centre(scanner, two), e.centre[1], 1e-3);
@@ -191,7 +192,7 @@ TEST_CASE("PETSIRD interop: centres and efficiencies are those that PETSIRD's to
       const double pair = crystal_pair_efficiency(scanner, {one.type, one.bin / model->types[one.type].energy_bins},
                                                   {two.type, two.bin / model->types[two.type].energy_bins});
       if (detector(one) != detector(two))
-        CHECK(model->efficiency(detector(one), detector(two)) == doctest::Approx(pair).epsilon(1e-5));
+        CHECK(model->efficiency(detector(one), detector(two)) == tofstream::approx(pair).epsilon(1e-5));
     }
   }
 }

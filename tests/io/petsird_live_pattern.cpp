@@ -4,6 +4,7 @@
 #include "gadgets/io/petsird/live_time.hpp"
 #include "gadgets/io/petsird/to_scanner.hpp"
 #include "tests/io/petsird_toy.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::petsird;
@@ -28,12 +29,12 @@ TEST_CASE("exposure times pattern is single x single x pair of each pair of modu
   REQUIRE(pattern != nullptr);
   CHECK(pattern->modules == 5);
   const double mean = live.mean(0, 0.1);
-  CHECK(mean * static_cast<double>(pattern->of(1, 0)) == doctest::Approx(0.5 * 0.8));
-  CHECK(mean * static_cast<double>(pattern->of(0, 1)) == doctest::Approx(0.5 * 0.8));
-  CHECK(mean * static_cast<double>(pattern->of(2, 0)) == doctest::Approx(0.5));
-  CHECK(mean * static_cast<double>(pattern->of(2, 1)) == doctest::Approx(1));
-  CHECK(mean * static_cast<double>(pattern->of(3, 2)) == doctest::Approx(0.7));
-  CHECK(live.spread_in_modules() == doctest::Approx(0));
+  CHECK(mean * static_cast<double>(pattern->of(1, 0)) == approx(0.5 * 0.8));
+  CHECK(mean * static_cast<double>(pattern->of(0, 1)) == approx(0.5 * 0.8));
+  CHECK(mean * static_cast<double>(pattern->of(2, 0)) == approx(0.5));
+  CHECK(mean * static_cast<double>(pattern->of(2, 1)) == approx(1));
+  CHECK(mean * static_cast<double>(pattern->of(3, 2)) == approx(0.7));
+  CHECK(live.spread_in_modules() == approx(0));
   block.fractions.singles[0][0] = 0.9F;
   live.add(block);
   CHECK(live.spread_in_modules() > 0.1);
@@ -59,9 +60,9 @@ TEST_CASE("what dead-time blocks cover is told apart from what they do not, in a
   CHECK_FALSE(live.uncovered(4.5, 6.001).has_value());  // rounding
   const auto gap = live.uncovered(2, 5);
   REQUIRE(gap.has_value());
-  CHECK(gap->first == doctest::Approx(3));
-  CHECK(gap->second == doctest::Approx(4));
-  CHECK(live.uncovered(5, 7)->first == doctest::Approx(6));
-  CHECK(live.uncovered(7, 8)->second == doctest::Approx(8));
+  CHECK(gap->first == approx(3));
+  CHECK(gap->second == approx(4));
+  CHECK(live.uncovered(5, 7)->first == approx(6));
+  CHECK(live.uncovered(7, 8)->second == approx(8));
 }
 // SPDX-License-Identifier: Apache-2.0

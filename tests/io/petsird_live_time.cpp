@@ -2,6 +2,7 @@
 #include "gadgets/io/petsird/live_time.hpp"
 #include "gadgets/io/petsird/to_scanner.hpp"
 #include "tests/io/petsird_toy.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::petsird;
@@ -45,7 +46,7 @@ TEST_CASE("a block's live fraction is the mean over all pairs of bins in coincid
     block.fractions.singles[0][5] = 0.25F;
     LiveTime live(scanner);
     live.add(block);
-    CHECK(live.mean(1, 1) == doctest::Approx(mean_over_bins(block)).epsilon(1e-12));
+    CHECK(live.mean(1, 1) == approx(mean_over_bins(block)).epsilon(1e-12));
     CHECK(live.spread() > 0.01);
   }
 }
@@ -56,8 +57,8 @@ TEST_CASE("without tables everything is live, with equal singles the fraction is
   live.add({{0, 10}, {}});
   CHECK(live.mean(0, 1) == 1);
   live.add({{10, 20}, {{std::vector<float>(24, 0.5F), std::vector<float>(4, 0.5F)}, {}}});
-  CHECK(live.mean(0.015, 0.001) == doctest::Approx(0.25));
-  CHECK(live.spread() == doctest::Approx(0).epsilon(1e-7));
+  CHECK(live.mean(0.015, 0.001) == approx(0.25));
+  CHECK(live.spread() == approx(0).epsilon(1e-7));
 }
 
 TEST_CASE("a live fraction holds until the next, the first one before it too") {
@@ -67,11 +68,11 @@ TEST_CASE("a live fraction holds until the next, the first one before it too") {
   };
   add(3000, 1.0F);  // blocks need not come in order
   add(1000, 0.5F);
-  CHECK(live.mean(0, 2) == doctest::Approx(0.25));
-  CHECK(live.mean(2, 4) == doctest::Approx(0.25 * 0.25 + 0.75 * 1));
-  CHECK(live.mean(2, 0) == doctest::Approx(0.25));
-  CHECK(live.mean(3, 0) == doctest::Approx(1));
-  CHECK(live.mean(10, 5) == doctest::Approx(1));
+  CHECK(live.mean(0, 2) == approx(0.25));
+  CHECK(live.mean(2, 4) == approx(0.25 * 0.25 + 0.75 * 1));
+  CHECK(live.mean(2, 0) == approx(0.25));
+  CHECK(live.mean(3, 0) == approx(1));
+  CHECK(live.mean(10, 5) == approx(1));
 }
 
 TEST_CASE("live fractions that do not fit the scanner are refused, by the block's time") {

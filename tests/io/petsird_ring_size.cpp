@@ -4,6 +4,7 @@
 #include "gadgets/ring/io/from_ring.hpp"
 #include "kernels/ring/simulate/ring_scanner.hpp"
 #include "tests/io/petsird_toy.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream::petsird;
 
@@ -15,7 +16,7 @@ TEST_CASE("PETSIRD ring size: diameter between faces, length, crystals and rings
   ring.crystals_axial = 5;
   const Header header = header_of(ring).header;
   const RingSize size = ring_size(header.scanner);
-  CHECK(size.diameter_mm == doctest::Approx(300).epsilon(2e-4));
+  CHECK(size.diameter_mm == tofstream::approx(300).epsilon(2e-4));
   CHECK(size.crystals == 12U * 4 * 5 * static_cast<unsigned>(ring.modules_axial));
   CHECK(size.rings == 5U * static_cast<unsigned>(ring.modules_axial));
   const auto geometry = tofstream::ring_geometry(ring);
@@ -26,8 +27,8 @@ TEST_CASE("PETSIRD ring size: diameter between faces, length, crystals and rings
       high.set(axis, std::max(high[axis], corner[axis]));
     }
   const double volume = static_cast<double>((high - low).x * (high - low).y * (high - low).z);
-  CHECK(size.tangential_mm * size.axial_mm * size.depth_mm == doctest::Approx(volume).epsilon(1e-4));
-  CHECK(size.axial_length_mm == doctest::Approx(ring.axial_length_mm()).epsilon(1e-5));
+  CHECK(size.tangential_mm * size.axial_mm * size.depth_mm == tofstream::approx(volume).epsilon(1e-4));
+  CHECK(size.axial_length_mm == tofstream::approx(ring.axial_length_mm()).epsilon(1e-5));
   ScannerInformation none;
   CHECK(ring_size(none).crystals == 0);
 }

@@ -3,6 +3,7 @@
 #include "gadgets/io/petsird/error.hpp"
 #include "gadgets/io/petsird/singles.hpp"
 #include "tests/io/petsird_toy.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::petsird;
@@ -32,8 +33,8 @@ SinglesHistogramBlock numbered_block() {
 TEST_CASE("a detector's singles are those of the energy bins within the coincidences' window") {
   const SinglesHistograms histograms(singles_scanner());
   const auto singles = histograms.counts_of(numbered_block(), 500);
-  CHECK(singles->start_s == doctest::Approx(1.5));
-  CHECK(singles->duration_s == doctest::Approx(2));
+  CHECK(singles->start_s == approx(1.5));
+  CHECK(singles->duration_s == approx(2));
   CHECK(singles->unusable == "");
   REQUIRE(singles->counts.size() == 16);
   CHECK(singles->counts[0] == 1 + 2);  // without 300 to 400 keV
@@ -41,7 +42,7 @@ TEST_CASE("a detector's singles are those of the energy bins within the coincide
   CHECK(singles->counts[12] == 100);  // without 600 to 700 keV
   CHECK(singles->counts[15] == 106);
   // 600 mm of half the difference of ways: 1200 mm at the speed of light.
-  CHECK(singles->window_s == doctest::Approx(1200 / 299.792458e9));
+  CHECK(singles->window_s == approx(1200 / 299.792458e9));
   CHECK_FALSE(singles->multiples_rejected);
 }
 

@@ -4,6 +4,8 @@
 
 #include <numbers>
 
+#include "tests/support/approx.hpp"
+
 using namespace tofstream;
 using formats::parse_phantom;
 using formats::PhantomRegion;
@@ -39,15 +41,15 @@ regions:
                                   "shapes.yaml");
   const auto& solids = file.phantom.solids();
   REQUIRE(solids.size() == 5 + 4);  // rods 4 mm apart in rows of 1, 2 and 3, less two at the rim
-  CHECK(solids[0].volume_mm3() == doctest::Approx(pi / 6 * 1000));
+  CHECK(solids[0].volume_mm3() == approx(pi / 6 * 1000));
   CHECK(solids[0].centre_mm() == Vec3d{1, 2, 3});
   CHECK(solids[0].activity_Bq_mL == 5);
   CHECK_FALSE(solids[0].mu_per_cm);
-  CHECK(solids[1].volume_mm3() == doctest::Approx(8 * pi));
-  CHECK(solids[2].volume_mm3() == doctest::Approx(320 * pi));
-  CHECK(solids[3].volume_mm3() == doctest::Approx(80 * pi));
-  CHECK(solids[4].volume_mm3() == doctest::Approx(48));
-  CHECK(solids[4].bounds().high.x == doctest::Approx(102));
+  CHECK(solids[1].volume_mm3() == approx(8 * pi));
+  CHECK(solids[2].volume_mm3() == approx(320 * pi));
+  CHECK(solids[3].volume_mm3() == approx(80 * pi));
+  CHECK(solids[4].volume_mm3() == approx(48));
+  CHECK(solids[4].bounds().high.x == approx(102));
   CHECK(solids[4].name == "brick");
   CHECK(solids[8].activity_Bq_mL == 7);
   REQUIRE(file.regions.size() == 1);
@@ -59,13 +61,13 @@ TEST_CASE("the NEMA phantom has its outline, contrast and regions") {
   const auto file = shared("nema_iq");
   const Phantom& phantom = file.phantom;
   const Box3 box = phantom.bounds();  // the arc's hidden half reaches lower
-  CHECK(box.low.x == doctest::Approx(-147));
-  CHECK(box.high.x == doctest::Approx(147));
-  CHECK(box.low.y == doctest::Approx(-112));
+  CHECK(box.low.x == approx(-147));
+  CHECK(box.high.x == approx(147));
+  CHECK(box.low.y == approx(-112));
   // 294 mm across at the arc's centre, 224 mm high, along the axis from -110 to 70.
-  CHECK(phantom.attenuation({-300, 35.001, 30}, {300, 35.001, 30}) == doctest::Approx(0.096 * 29.4).epsilon(1e-4));
+  CHECK(phantom.attenuation({-300, 35.001, 30}, {300, 35.001, 30}) == approx(0.096 * 29.4).epsilon(1e-4));
   CHECK(phantom.attenuation({60, -300, 30}, {60, 300, 30}) ==
-        doctest::Approx(0.0096 * (77 + std::sqrt(147 * 147 - 3600))).epsilon(1e-6));
+        approx(0.0096 * (77 + std::sqrt(147 * 147 - 3600))).epsilon(1e-6));
   CHECK(phantom.mu_at({100, 0, 69}) == 0.096);
   CHECK(phantom.mu_at({100, 0, 71}) == 0);
   CHECK(phantom.mu_at({0, 0, 0}) == 0.029);
@@ -73,7 +75,7 @@ TEST_CASE("the NEMA phantom has its outline, contrast and regions") {
   const double body = (pi / 2 * 147 * 147 + pi / 2 * 77 * 77 + 140 * 77 - pi * 625) * 180;
   const auto ball = [](double d) { return pi / 6 * d * d * d; };
   const double hot = ball(10) + ball(13) + ball(17) + ball(22), cold = ball(28) + ball(37);
-  CHECK(phantom.total_activity_Bq() == doctest::Approx(5.3 * (body + 3 * hot - cold)).epsilon(2e-3));
+  CHECK(phantom.total_activity_Bq() == approx(5.3 * (body + 3 * hot - cold)).epsilon(2e-3));
 
   int hot_regions = 0, cold_regions = 0, background = 0;
   for (const PhantomRegion& region : file.regions) {

@@ -10,6 +10,7 @@
 #include "gadgets/io/picture/plot.hpp"
 #include "gadgets/io/picture/slices.hpp"
 #include "gadgets/io/picture/ticks.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 namespace fs = std::filesystem;
@@ -249,15 +250,15 @@ TEST_CASE("ticks are round numbers with as many decimals as they need") {
   CHECK(small.unit_label("") == "×10⁻⁶");
   CHECK(tofstream::detail::log_ticks(1, 100).labels ==
         std::vector<std::string>{"1", "2", "5", "10", "20", "50", "100"});
-  CHECK(tofstream::detail::round_down(49.9) == doctest::Approx(20));
-  CHECK(tofstream::detail::round_down(50) == doctest::Approx(50));
+  CHECK(tofstream::detail::round_down(49.9) == approx(20));
+  CHECK(tofstream::detail::round_down(50) == approx(50));
 }
 
 TEST_CASE("colour maps run from end to end, and take values outside to the nearest end") {
   CHECK(colour(ColourMap::inverted_grey, -1).red == 1);
   CHECK(colour(ColourMap::inverted_grey, 2).red == 0);
   CHECK(colour(ColourMap::inverted_grey, std::nan("")).red == 1);
-  CHECK(colour(ColourMap::hot, 0.37).green == doctest::Approx(0));
+  CHECK(colour(ColourMap::hot, 0.37).green == approx(0));
   for (const ColourMap map : {ColourMap::grey, ColourMap::hot, ColourMap::viridis}) {
     double previous = -1;
     for (int i = 0; i <= 100; ++i) {

@@ -9,6 +9,7 @@
 #include "gadgets/io/wire/records.hpp"
 #include "tests/command/command.hpp"
 #include "tests/io/petsird_toy.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/python.hpp"
 
 using namespace tofstream;
@@ -66,7 +67,7 @@ TEST_CASE("the Python sender sends a header, events without a gap, and the end")
     const auto events = read_records(std::get<Frame>(frame), scanner);
     REQUIRE_MESSAGE(std::holds_alternative<EventBatch>(events), std::get<BadFrame>(events).what);
     CHECK(std::get<EventBatch>(events).count == 1000);
-    CHECK(std::get<EventBatch>(events).duration_s == doctest::Approx(0.1));
+    CHECK(std::get<EventBatch>(events).duration_s == approx(0.1));
   }
   const auto last = receive(socket);
   const auto end = decode_frame(last);

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "kernels/analysis/compare.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -15,19 +16,19 @@ Image image_of(const std::vector<float>& values) {
 
 TEST_CASE("normalised RMS is the RMS difference over the range of the reference") {
   const Comparison c = compare(image_of({1, 2, 3, 8}), image_of({1, 2, 5, 4}));
-  CHECK(c.rms == doctest::Approx(std::sqrt((4.0 + 16.0) / 4)));
-  CHECK(c.nrms == doctest::Approx(std::sqrt(5.0) / 4));
+  CHECK(c.rms == approx(std::sqrt((4.0 + 16.0) / 4)));
+  CHECK(c.nrms == approx(std::sqrt(5.0) / 4));
   CHECK(c.max_abs == 4);
   CHECK(c.mean == 3.5);
   CHECK(c.reference_mean == 3);
-  CHECK(c.correlation == doctest::Approx(10 / std::sqrt(29.0 * 10)));
+  CHECK(c.correlation == approx(10 / std::sqrt(29.0 * 10)));
 }
 
 TEST_CASE("identical, scaled and constant images") {
   const Image a = image_of({1, 2, 3, 4}), twice = image_of({2, 4, 6, 8});
   CHECK(compare(a, a).nrms == 0);
-  CHECK(compare(a, a).correlation == doctest::Approx(1));
-  CHECK(compare(twice, a).correlation == doctest::Approx(1));
+  CHECK(compare(a, a).correlation == approx(1));
+  CHECK(compare(twice, a).correlation == approx(1));
   const Image flat = image_of({2, 2, 2, 2});
   CHECK(compare(flat, flat).nrms == 0);
   CHECK(compare(flat, flat).correlation == 1);

@@ -1,5 +1,6 @@
 // Profiles: exact on a linear image, borders and lines that leave the image.
 #include "kernels/analysis/profile.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
@@ -15,7 +16,7 @@ TEST_CASE("a profile through a linear image is linear") {
   const auto values = profile(image, from, to, 11);
   REQUIRE(values.size() == 11);
   for (std::size_t i = 0; i < 11; ++i)
-    CHECK(values[i] == doctest::Approx(value(from + static_cast<float>(i) / 10 * (to - from))).epsilon(1e-6));
+    CHECK(values[i] == approx(value(from + static_cast<float>(i) / 10 * (to - from))).epsilon(1e-6));
 }
 
 TEST_CASE("a profile keeps the border's value half a voxel outwards, and goes no farther") {

@@ -2,6 +2,7 @@
 // out by hand.
 #include "kernels/analysis/contrast.hpp"
 #include "kernels/analysis/roi.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -28,13 +29,13 @@ TEST_CASE("a region's weights sum to its volume, sub-voxel parts included") {
   for (const float radius : {4.0f, 9.3f, 20.0f}) {
     const double r = static_cast<double>(radius);
     const RoiStatistics sphere = statistics(image, Sphere{{1.3f, -2.1f, 0.4f}, radius});
-    CHECK(sphere.voxels * 12 == doctest::Approx(4.0 / 3 * roi_pi * r * r * r).epsilon(3e-3));
+    CHECK(sphere.voxels * 12 == approx(4.0 / 3 * roi_pi * r * r * r).epsilon(3e-3));
     CHECK(sphere.mean == 3);
     CHECK(sphere.std == 0);
     const RoiStatistics cylinder = statistics(image, Cylinder{{1, 2, 3}, radius, 17});
-    CHECK(cylinder.voxels * 12 == doctest::Approx(roi_pi * r * r * 17).epsilon(2e-2));
+    CHECK(cylinder.voxels * 12 == approx(roi_pi * r * r * 17).epsilon(2e-2));
     const RoiStatistics disc = statistics(image, Disc{{1, 2, 3}, radius});
-    CHECK(disc.voxels * 4 == doctest::Approx(roi_pi * r * r).epsilon(1e-2));
+    CHECK(disc.voxels * 4 == approx(roi_pi * r * r).epsilon(1e-2));
   }
   // Smaller than a voxel, and between its sampling points.
   CHECK(statistics(image, Sphere{{0.2f, 0.1f, 0.3f}, 0.5f}).mean == 3);
@@ -43,24 +44,24 @@ TEST_CASE("a region's weights sum to its volume, sub-voxel parts included") {
 TEST_CASE("mean and spread of a ramp are those of the region") {
   const Image ramp = image_of(roi_grid, [](Vec3 p) { return 100 + p.x; });
   const RoiStatistics s = statistics(ramp, Sphere{{3, 0, 0}, 20});
-  CHECK(s.mean == doctest::Approx(103).epsilon(1e-4));
-  CHECK(s.std == doctest::Approx(20 / std::sqrt(5.0)).epsilon(1e-2));  // <x^2> = r^2 / 5
+  CHECK(s.mean == approx(103).epsilon(1e-4));
+  CHECK(s.std == approx(20 / std::sqrt(5.0)).epsilon(1e-2));  // <x^2> = r^2 / 5
   CHECK(s.min >= 82);
   CHECK(s.max <= 124);
 }
 
 TEST_CASE("a disc lies on the nearest slice alone") {
   const Image slices = image_of(roi_grid, [](Vec3 p) { return p.z; });
-  CHECK(statistics(slices, Disc{{0, 0, 4.4f}, 10}).mean == doctest::Approx(4.5));
-  CHECK(statistics(slices, Disc{{0, 0, 2.9f}, 10}).mean == doctest::Approx(1.5));
-  CHECK(statistics(slices, Disc{{0, 0, 3.1f}, 10}).mean == doctest::Approx(4.5));
+  CHECK(statistics(slices, Disc{{0, 0, 4.4f}, 10}).mean == approx(4.5));
+  CHECK(statistics(slices, Disc{{0, 0, 2.9f}, 10}).mean == approx(1.5));
+  CHECK(statistics(slices, Disc{{0, 0, 3.1f}, 10}).mean == approx(4.5));
 }
 
 TEST_CASE("a disc may lie across any axis, in an image one voxel thick too") {
   const Image plane = image_of(Grid::centred(1, 40, 30, {4, 2, 3}), [](Vec3 p) { return p.y + 100 * p.z; });
   const RoiStatistics s = statistics(plane, Disc{{0, 5, 9}, 12, 0});
-  CHECK(s.mean == doctest::Approx(905).epsilon(1e-3));
-  CHECK(s.voxels == doctest::Approx(std::numbers::pi * 144 / 6).epsilon(0.01));
+  CHECK(s.mean == approx(905).epsilon(1e-3));
+  CHECK(s.voxels == approx(std::numbers::pi * 144 / 6).epsilon(0.01));
   CHECK_THROWS_AS(statistics(plane, Disc{{0, 35, 0}, 12, 0}), std::invalid_argument);
 }
 
@@ -103,14 +104,14 @@ TEST_CASE("NEMA's contrast and background variability, worked out by hand") {
   const NemaResult result = nema_image_quality(phantom(), layout());
   REQUIRE(result.spheres.size() == 2);
   const double sd = 2 * std::sqrt(6.0 / 5.0);  // six ROIs: three of 12, three of 8
-  CHECK(result.spheres[0].mean == doctest::Approx(30));
-  CHECK(result.spheres[0].background_mean == doctest::Approx(10));
-  CHECK(result.spheres[0].contrast_percent == doctest::Approx(100 * (3.0 - 1) / (5 - 1)));
-  CHECK(result.spheres[0].background_variability_percent == doctest::Approx(10 * sd));
-  CHECK(result.spheres[1].contrast_percent == doctest::Approx(60));
+  CHECK(result.spheres[0].mean == approx(30));
+  CHECK(result.spheres[0].background_mean == approx(10));
+  CHECK(result.spheres[0].contrast_percent == approx(100 * (3.0 - 1) / (5 - 1)));
+  CHECK(result.spheres[0].background_variability_percent == approx(10 * sd));
+  CHECK(result.spheres[1].contrast_percent == approx(60));
   CHECK(result.spheres[1].hot == false);
   REQUIRE(result.lung_residual_percent.size() == 3);
-  for (const double lung : result.lung_residual_percent) CHECK(lung == doctest::Approx(10));
+  for (const double lung : result.lung_residual_percent) CHECK(lung == approx(10));
 }
 
 TEST_CASE("NEMA layouts that cannot be evaluated are refused") {
@@ -141,21 +142,20 @@ TEST_CASE("spheres against their annuli have the contrast recovery that was put 
   });
   AnnulusLayout layout{.spheres = {{left, 10, 6}, {right, 10, 6}}, .noise = AnnulusSphere{{0, 0, 0}, 14}};
   const AnnulusResult result = annulus_contrast(image, layout);
-  CHECK(result.spheres[0].mean == doctest::Approx(15));
-  CHECK(result.spheres[0].annulus_mean == doctest::Approx(10));
-  CHECK(result.spheres[0].recovery_percent == doctest::Approx(10));  // (15 / 10 - 1) / 5
-  CHECK(result.spheres[1].recovery_percent == doctest::Approx(20));
-  CHECK(result.recovery_percent == doctest::Approx(15));
+  CHECK(result.spheres[0].mean == approx(15));
+  CHECK(result.spheres[0].annulus_mean == approx(10));
+  CHECK(result.spheres[0].recovery_percent == approx(10));  // (15 / 10 - 1) / 5
+  CHECK(result.spheres[1].recovery_percent == approx(20));
+  CHECK(result.recovery_percent == approx(15));
   REQUIRE(result.noise_percent);
-  CHECK(*result.noise_percent == doctest::Approx(10).epsilon(0.01));
+  CHECK(*result.noise_percent == approx(10).epsilon(0.01));
 
   // The annulus of a sphere of 10 mm reaches from 12 to 20 mm.
   const Image rings = image_of(fine, [&](Vec3 at) {
     const float r = std::hypot(at.x, at.y);
     return r < 10.5f || r > 21.5f ? 100.0f : 4.0f;
   });
-  CHECK(annulus_contrast(rings, {.spheres = {{{0, 0, 0}, 10, 2}}, .noise = {}}).spheres[0].annulus_mean ==
-        doctest::Approx(4));
+  CHECK(annulus_contrast(rings, {.spheres = {{{0, 0, 0}, 10, 2}}, .noise = {}}).spheres[0].annulus_mean == approx(4));
 
   layout.spheres[0].true_ratio = 1;
   CHECK_THROWS_WITH(annulus_contrast(image, layout), doctest::Contains("no contrast to recover"));

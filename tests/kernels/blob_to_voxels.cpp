@@ -6,6 +6,7 @@
 
 #include "tests/kernels/blob_support.hpp"
 #include "tests/kernels/line_support.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
@@ -76,7 +77,7 @@ TEST_CASE("coefficients that are linear in space give a linear density") {
   for (int k = 0; k < 9; ++k)
     for (int j = 0; j < 9; ++j)
       for (int i = 0; i < 9; ++i)
-        CHECK(density.voxels[voxels.index(i, j, k)] == doctest::Approx(linear(voxels.centre(i, j, k))).epsilon(2e-3));
+        CHECK(density.voxels[voxels.index(i, j, k)] == approx(linear(voxels.centre(i, j, k))).epsilon(2e-3));
 }
 
 TEST_CASE("voxels far from all blobs are zero, and covering voxels hold all nodes and no more") {

@@ -8,6 +8,7 @@
 
 #include "kernels/ring/simulate/ring_scanner.hpp"
 #include "kernels/strip/strip_scanner.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -59,9 +60,9 @@ TEST_CASE("the field of view is the circle whose lines are all recorded, and the
   // it.
   const double across = 0.5 * 7 * 6, depth = bore_mm(small());
   const double angle = 6 * 2 * std::numbers::pi / 32 + 2 * std::atan2(across, depth);
-  CHECK(field.edges_mm.x == doctest::Approx(2 * std::hypot(across, depth) * std::cos(0.5 * angle)));
+  CHECK(field.edges_mm.x == approx(2 * std::hypot(across, depth) * std::cos(0.5 * angle)));
   CHECK(field.edges_mm.y == field.edges_mm.x);
-  CHECK(field.edges_mm.z == doctest::Approx(144.8));
+  CHECK(field.edges_mm.z == approx(144.8));
   CHECK(norm(field.centre_mm) == 0);
 
   // By brute force over one ring of crystals.
@@ -83,13 +84,13 @@ TEST_CASE("the field of view is the circle whose lines are all recorded, and the
 TEST_CASE("a scanner that records all lines, or only some of a part of it, shows nine tenths of its bore") {
   RingScanner ring = small();
   ring.min_sector_difference = 1;
-  CHECK(field_of_view(*make_scanner(ring)).edges_mm.x == doctest::Approx(2 * 0.9 * bore_mm(ring)).epsilon(1e-3));
+  CHECK(field_of_view(*make_scanner(ring)).edges_mm.x == approx(2 * 0.9 * bore_mm(ring)).epsilon(1e-3));
   ring.min_sector_difference = 14;  // the circle is less than half the bore
-  CHECK(field_of_view(*make_scanner(ring)).edges_mm.x == doctest::Approx(2 * 0.9 * bore_mm(ring)).epsilon(1e-3));
+  CHECK(field_of_view(*make_scanner(ring)).edges_mm.x == approx(2 * 0.9 * bore_mm(ring)).epsilon(1e-3));
 }
 
 TEST_CASE("voxels are half the crystals' pitch, rounded to half a millimetre, and hold the field of view") {
-  CHECK(detector_pitch_mm(*make_scanner(small())) == doctest::Approx(6));
+  CHECK(detector_pitch_mm(*make_scanner(small())) == approx(6));
   const Grid grid = choose_grid(*make_scanner(small()), {});
   CHECK(grid.voxel_mm == Vec3{3, 3, 3});
   CHECK(is_size(grid, 135, 135, 49));  // of 404.6 x 404.6 x 144.8 mm
@@ -133,7 +134,7 @@ TEST_CASE("a wished voxel keeps the field of view, blobs have lattices of twice 
   const Grid blobs = choose_grid(*scanner, {.blobs = true, .blob_alpha = 8.3689f});
   CHECK(blobs.voxel_mm == Vec3{6, 6, 6});
   CHECK(is_size(blobs, 68, 68, 25));
-  CHECK(blobs.blob.radius_mm == doctest::Approx(1.227 * 6).epsilon(1e-3));
+  CHECK(blobs.blob.radius_mm == approx(1.227 * 6).epsilon(1e-3));
   validate_basis(blobs);
   CHECK_THROWS_WITH(choose_grid(*scanner, {.voxel_mm = Vec3{0.004f, 4, 4}}),
                     doctest::Contains("image.voxel_mm of 0.004 mm makes 101157 voxels"));

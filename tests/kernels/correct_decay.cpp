@@ -1,5 +1,6 @@
 // Decay over an interval against quadrature.
 #include "kernels/correct/decay.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -12,9 +13,9 @@ TEST_CASE("the mean decay over a block is the quadrature of 2^-(t / T)") {
       for (int i = 0; i < n; ++i) sum += std::exp2(-(start + duration * (i + 0.5) / n) / half_life);
       CAPTURE(start);
       CAPTURE(duration);
-      CHECK(mean_decay(start, duration, half_life) == doctest::Approx(sum / n).epsilon(1e-8));
+      CHECK(mean_decay(start, duration, half_life) == approx(sum / n).epsilon(1e-8));
     }
-  CHECK(mean_decay(600, 0, 600) == doctest::Approx(0.5).epsilon(1e-14));
+  CHECK(mean_decay(600, 0, 600) == approx(0.5).epsilon(1e-14));
   CHECK_THROWS_WITH(mean_decay(0, 1, 0), doctest::Contains("half-life"));
   CHECK_THROWS_WITH(mean_decay(0, -1, 100), doctest::Contains("negative"));
 }

@@ -2,15 +2,16 @@
 #include <doctest/doctest.h>
 
 #include "kernels/correct/isotopes.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
 TEST_CASE("isotopes have their half-lives, and an unknown one is told which are known") {
-  CHECK(half_life_s("F-18", Emission::positrons) == doctest::Approx(6584.04));
-  CHECK(half_life_s("O-15", Emission::positrons) == doctest::Approx(122.266));
-  CHECK(half_life_s("Rb-82", Emission::positrons) == doctest::Approx(75.45));
-  CHECK(half_life_s("Tc-99m", Emission::single_photons) == doctest::Approx(21623.76));
-  CHECK(half_life_s("Lu-177", Emission::single_photons) == doctest::Approx(6.6443 * 86400));
+  CHECK(half_life_s("F-18", Emission::positrons) == approx(6584.04));
+  CHECK(half_life_s("O-15", Emission::positrons) == approx(122.266));
+  CHECK(half_life_s("Rb-82", Emission::positrons) == approx(75.45));
+  CHECK(half_life_s("Tc-99m", Emission::single_photons) == approx(21623.76));
+  CHECK(half_life_s("Lu-177", Emission::single_photons) == approx(6.6443 * 86400));
   for (const Emission emission : {Emission::positrons, Emission::single_photons})
     for (const std::string& name : known_isotopes(emission)) CHECK(half_life_s(name, emission) > 60);
   CHECK_THROWS_WITH(half_life_s("F18", Emission::positrons),

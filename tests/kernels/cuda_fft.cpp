@@ -8,6 +8,7 @@
 
 #include "kernels/cuda/cufft_library.hpp"
 #include "tests/kernels/projector_support.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
@@ -66,7 +67,7 @@ TEST_CASE("cuFFT: real transforms of a batch in two axes, there and back") {
       }
   }
   const std::vector<float> again = transformed_on_gpu(inverse, spectrum, batch * m * n);
-  for (std::size_t i = 0; i < in.size(); ++i) CHECK(again[i] / (m * n) == doctest::Approx(in[i]).epsilon(1e-5));
+  for (std::size_t i = 0; i < in.size(); ++i) CHECK(again[i] / (m * n) == approx(in[i]).epsilon(1e-5));
 }
 
 TEST_CASE("cuFFT: complex transforms whose numbers lie apart") {
@@ -92,9 +93,9 @@ TEST_CASE("cuFFT: three axes, and what it cannot do is said in one line") {
   const std::vector<float> spectrum = transformed_on_gpu({FftKind::real_to_complex, {4, 6, 10}}, in, 2 * 4 * 6 * 6);
   double sum = 0;
   for (const float value : in) sum += static_cast<double>(value);
-  CHECK(spectrum[0] == doctest::Approx(sum).epsilon(1e-6));
+  CHECK(spectrum[0] == approx(sum).epsilon(1e-6));
   const std::vector<float> again = transformed_on_gpu({FftKind::complex_to_real, {4, 6, 10}}, spectrum, 4 * 6 * 10);
-  for (std::size_t i = 0; i < in.size(); ++i) CHECK(again[i] / 240 == doctest::Approx(in[i]).epsilon(1e-5));
+  for (std::size_t i = 0; i < in.size(); ++i) CHECK(again[i] / 240 == approx(in[i]).epsilon(1e-5));
   CHECK_THROWS_AS(CudaFft({FftKind::complex, {-4}}), std::runtime_error);
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -2,6 +2,7 @@
 #include <random>
 
 #include "kernels/filter/gaussian_psf.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
@@ -62,8 +63,9 @@ TEST_CASE("Gaussian weights have unit sum and the variance asked for, also below
       sum += 2 * static_cast<double>(w[n]);
       second += 2 * static_cast<double>(w[n]) * static_cast<double>(n * n);
     }
-    CHECK(sum == doctest::Approx(1).epsilon(1e-6));
-    CHECK(second == doctest::Approx(sigma * sigma).epsilon(5e-4));
+    CHECK(sum == approx(1).epsilon(1e-6));
+    // Of narrow ones the tail that is cut, 1e-5 of the sum, has a part of the variance that shows.
+    CHECK(std::abs(second - sigma * sigma) < 5e-4 * sigma * sigma + (sigma < 0.5 ? 3e-5 : 0));
     CHECK(static_cast<double>(w.size() - 1) >= 4 * sigma);
   }
   const std::vector<float> wide = gaussian_weights(10);
@@ -77,7 +79,7 @@ TEST_CASE("Gaussian weights have unit sum and the variance asked for, also below
 TEST_CASE("weights are e^-t I_n(t)") {
   const std::vector<float> w = gaussian_weights(std::sqrt(1.7));
   for (unsigned n = 0; n < 5; ++n)
-    CHECK(static_cast<double>(w[n]) == doctest::Approx(std::exp(-1.7) * std::cyl_bessel_i(n, 1.7)).epsilon(2e-5));
+    CHECK(static_cast<double>(w[n]) == approx(std::exp(-1.7) * std::cyl_bessel_i(n, 1.7)).epsilon(2e-5));
 }
 
 TEST_CASE("a shorter tail keeps more weights, and makes Gaussians add up better") {
@@ -122,7 +124,7 @@ TEST_CASE("the Gaussian is its own adjoint") {
   Image gx = x.to(Memory::host), gy = y.to(Memory::host);
   psf.apply(gx);
   psf.apply(gy);
-  CHECK(inner(gx, y) == doctest::Approx(inner(x, gy)).epsilon(1e-6));
+  CHECK(inner(gx, y) == approx(inner(x, gy)).epsilon(1e-6));
 }
 
 TEST_CASE("an impulse keeps its total and becomes a Gaussian of the FWHM asked for") {
@@ -140,12 +142,12 @@ TEST_CASE("an impulse keeps its total and becomes a Gaussian of the FWHM asked f
         yy += v * (j - 40) * (j - 40);
         zz += v * (k - 40) * (k - 40);
       }
-  CHECK(total == doctest::Approx(1000).epsilon(1e-5));
-  CHECK(std::sqrt(xx / total) / per_fwhm == doctest::Approx(8).epsilon(1e-3));
-  CHECK(std::sqrt(yy / total) / per_fwhm == doctest::Approx(10).epsilon(1e-3));
+  CHECK(total == approx(1000).epsilon(1e-5));
+  CHECK(std::sqrt(xx / total) / per_fwhm == approx(8).epsilon(1e-3));
+  CHECK(std::sqrt(yy / total) / per_fwhm == approx(10).epsilon(1e-3));
   CHECK(zz == 0);
   const float half = image.voxels[grid.index(44, 40, 40)] / image.voxels[grid.index(40, 40, 40)];
-  CHECK(half == doctest::Approx(0.5).epsilon(0.01));
+  CHECK(half == approx(0.488).epsilon(0.001));  // of the discrete Gaussian I_4(t) / I_0(t), t = (8 / 2.355)^2
 }
 
 TEST_CASE("a width of 0 changes nothing; widths and grids that cannot be are refused") {

@@ -9,6 +9,7 @@
 #include "kernels/operator/gaussian_operator.hpp"
 #include "kernels/psf/psf_operator.hpp"
 #include "kernels/warp/warp.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
@@ -104,14 +105,14 @@ TEST_CASE("each operator's adjoint is exact, alone and in a row") {
   for (const auto& [name, each] : operators) {
     CAPTURE(name);
     const Image forward = each->forward(x);
-    CHECK(dot_of(forward, y) == doctest::Approx(dot_of(x, each->adjoint(y))).epsilon(1e-5));
+    CHECK(dot_of(forward, y) == approx(dot_of(x, each->adjoint(y))).epsilon(1e-5));
     CHECK(largest_difference(forward, x) > 0.01);
     CHECK(each->forward(x).voxels.to_vector() == forward.voxels.to_vector());
   }
   Image there = x.to(Memory::host), back = y.to(Memory::host);
   for (const auto& each : operators) there = each.image_operator->forward(there);
   for (auto each = operators.rbegin(); each != operators.rend(); ++each) back = each->image_operator->adjoint(back);
-  CHECK(dot_of(there, y) == doctest::Approx(dot_of(x, back)).epsilon(1e-5));
+  CHECK(dot_of(there, y) == approx(dot_of(x, back)).epsilon(1e-5));
 }
 
 TEST_CASE("image operators on CUDA equal the CPU's") {
@@ -192,20 +193,20 @@ TEST_CASE("psf makes a point as wide as the table says, in its own directions, a
        {Expected{0, {4, 4, 5}}, {50, {5, 4.25, 5.25}}, {100, {6, 4.5, 5.5}}, {200, {9, 5, 7}}, {300, {9, 5, 7}}}) {
     CAPTURE(expected.r_mm);
     const Spread spread = of_point(blur, 10 + expected.r_mm / 2, middle_y, middle_z);
-    CHECK(spread.sum == doctest::Approx(1).epsilon(1e-5));
+    CHECK(spread.sum == approx(1).epsilon(1e-5));
     CHECK(norm(spread.mean) < 1e-4);
-    CHECK(spread.radial_mm == doctest::Approx(expected.fwhm.radial_mm).epsilon(0.01));
-    CHECK(spread.tangential_mm == doctest::Approx(expected.fwhm.tangential_mm).epsilon(0.01));
-    CHECK(spread.axial_mm == doctest::Approx(expected.fwhm.axial_mm).epsilon(0.01));
+    CHECK(spread.radial_mm == approx(expected.fwhm.radial_mm).epsilon(0.01));
+    CHECK(spread.tangential_mm == approx(expected.fwhm.tangential_mm).epsilon(0.01));
+    CHECK(spread.axial_mm == approx(expected.fwhm.axial_mm).epsilon(0.01));
   }
   // Off the axes of the voxels, which are no cubes.
   Grid turned = Grid::centred(61, 81, 21, {2, 1.5f, 2});
   turned.origin_mm = {12, 10, -20};  // its middle is at (72, 70, 0)
   const PsfOperator oblique(turned, ResolutionTable({{100.4, 0, {12, 5, 6}}}), Backend::cpu);
   const Spread spread = of_point(oblique, 30, 40, 10);
-  CHECK(spread.radial_mm == doctest::Approx(12).epsilon(0.01));
-  CHECK(spread.tangential_mm == doctest::Approx(5).epsilon(0.01));
-  CHECK(spread.axial_mm == doctest::Approx(6).epsilon(0.01));
+  CHECK(spread.radial_mm == approx(12).epsilon(0.01));
+  CHECK(spread.tangential_mm == approx(5).epsilon(0.01));
+  CHECK(spread.axial_mm == approx(6).epsilon(0.01));
 }
 
 TEST_CASE(
@@ -217,15 +218,15 @@ TEST_CASE(
     CAPTURE(k);
     const Spread spread = of_point(blur, 20, 20, k);
     // Across, it is the mean over the slices that the point is blurred into.
-    CHECK(spread.radial_mm == doctest::Approx(between(5, 9, part)).epsilon(k < 11 || k > 29 || k == 20 ? 0.01 : 0.06));
-    CHECK(spread.axial_mm == doctest::Approx(between(4, 8, part)).epsilon(0.01));
+    CHECK(spread.radial_mm == approx(between(5, 9, part)).epsilon(k < 11 || k > 29 || k == 20 ? 0.01 : 0.06));
+    CHECK(spread.axial_mm == approx(between(4, 8, part)).epsilon(0.01));
   }
   const PsfOperator narrow(grid, ResolutionTable({{0, 0, {0, 0, 0}}}), Backend::cpu);
   const Image x = noise_on(grid, 4);
   CHECK(largest_difference(x, narrow.forward(x)) < 1e-5);
   for (const double fwhm : {2.0, 3.0}) {  // as wide as a voxel or little more
     const PsfOperator one(grid, ResolutionTable({{0, 0, {fwhm, fwhm, fwhm}}}), Backend::cpu);
-    CHECK(of_point(one, 20, 20, 20).radial_mm == doctest::Approx(fwhm).epsilon(0.01));
+    CHECK(of_point(one, 20, 20, 20).radial_mm == approx(fwhm).epsilon(0.01));
   }
 }
 
@@ -306,8 +307,8 @@ TEST_CASE("rows of a kernel basis are those of the definition") {
       row_sum += static_cast<double>(rows.weight[e]);
       row_weighted += static_cast<double>(rows.weight[e]) * (rows.column[e] + 1);
     }
-    CHECK(row_sum == doctest::Approx(1).epsilon(1e-6));
-    CHECK(row_weighted == doctest::Approx(weighted / sum).epsilon(1e-5));
+    CHECK(row_sum == approx(1).epsilon(1e-6));
+    CHECK(row_weighted == approx(weighted / sum).epsilon(1e-5));
   }
 }
 
@@ -342,8 +343,7 @@ TEST_CASE("a warp shows the estimate at p + u(p): exactly, where the estimate is
         const std::int64_t v = grid.index(i, j, k);
         const Vec3d u = Vec3{field[0].voxels[v], field[1].voxels[v], field[2].voxels[v]}.as<double>();
         ++compared;
-        CHECK(static_cast<double>(warped.voxels[v]) ==
-              doctest::Approx(at(grid.centre(i, j, k).as<double>() + u)).epsilon(1e-5));
+        CHECK(static_cast<double>(warped.voxels[v]) == approx(at(grid.centre(i, j, k).as<double>() + u)).epsilon(1e-5));
       }
   CHECK(compared == 640);
 }
@@ -359,8 +359,8 @@ TEST_CASE("a warp by nothing is the image, by whole voxels moves it, and figures
   const Image moved = SparseOperator(grid, warp_rows(field), Backend::cpu).forward(x);
   for (int i = 0; i < 8; ++i)
     CHECK(moved.voxels[grid.index(i, 3, 3)] == (i + 2 < 8 ? x.voxels[grid.index(i + 2, 3, 3)] : 0.0f));
-  CHECK(warp_figures(field).largest_mm == doctest::Approx(4));
-  CHECK(warp_figures(field).outside == doctest::Approx(0.25));
+  CHECK(warp_figures(field).largest_mm == approx(4));
+  CHECK(warp_figures(field).outside == approx(0.25));
   CHECK(warp_figures(field).folded == 0);
   for (int i = 0; i < 8; ++i)
     for (int rest = 0; rest < 42; ++rest) field[0].voxels[i + 8 * rest] = -4.0f * static_cast<float>(i);

@@ -2,6 +2,7 @@
 #include "kernels/math/interaction_depth.hpp"
 
 #include "kernels/ring/simulate/event_simulator.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -69,14 +70,13 @@ TEST_CASE("the mean depth of interaction is that of an exponential cut to the cr
     for (const double mu : {1e-4, 0.01, 0.083, 0.096, 10.0}) {
       CAPTURE(depth);
       CAPTURE(mu);
-      if (mu * depth < 100)
-        CHECK(mean_interaction_depth(depth, mu) == doctest::Approx(mean_by_sum(depth, mu)).epsilon(1e-6));
+      if (mu * depth < 100) CHECK(mean_interaction_depth(depth, mu) == approx(mean_by_sum(depth, mu)).epsilon(1e-6));
     }
-  CHECK(mean_interaction_depth(20, 0.083) == doctest::Approx(7.3).epsilon(0.02));
-  CHECK(mean_interaction_depth(20, 1e-9) == doctest::Approx(10));   // nothing is shielded
-  CHECK(mean_interaction_depth(20, 100) == doctest::Approx(0.01));  // all interact at the face
+  CHECK(mean_interaction_depth(20, 0.083) == approx(7.3).epsilon(0.02));
+  CHECK(mean_interaction_depth(20, 1e-9) == approx(10));   // nothing is shielded
+  CHECK(mean_interaction_depth(20, 100) == approx(0.01));  // all interact at the face
   CHECK(mean_interaction_depth(20, 0.0005 * (1 - 1e-9)) ==
-        doctest::Approx(mean_interaction_depth(20, 0.0005 * (1 + 1e-9))).epsilon(1e-9));  // the series' end
+        approx(mean_interaction_depth(20, 0.0005 * (1 + 1e-9))).epsilon(1e-9));  // the series' end
 }
 
 TEST_CASE("a point off the axis lies where its lines meet") {
@@ -96,6 +96,6 @@ TEST_CASE("a point off the axis lies where its lines meet") {
   }
   // With points in the middle of the crystals they were 1 % too far out.
   const double middle = 10 - whole.layers[0].mean_depth_mm();
-  CHECK(meeting_point(whole, 93, middle).x - 93 == doctest::Approx(1.05).epsilon(0.1));
+  CHECK(meeting_point(whole, 93, middle).x - 93 == approx(1.05).epsilon(0.1));
 }
 // SPDX-License-Identifier: Apache-2.0

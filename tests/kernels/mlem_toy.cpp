@@ -10,6 +10,7 @@
 #include "kernels/ring/tor/tor.hpp"
 #include "tests/kernels/line_support.hpp"
 #include "tests/kernels/strip/strip_support.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
@@ -155,7 +156,7 @@ void check_run(const Mlem& run, double events) {
   for (std::size_t k = 1; k < run.log_likelihood.size(); ++k)
     CHECK(run.log_likelihood[k] >= run.log_likelihood[k - 1] - 1e-7 * std::abs(run.log_likelihood[k]));
   CHECK(run.log_likelihood.back() > run.log_likelihood.front());
-  for (const double counts : run.counts) CHECK(counts == doctest::Approx(events).epsilon(1e-5));
+  for (const double counts : run.counts) CHECK(counts == approx(events).epsilon(1e-5));
   for (const float value : run.estimate.voxels.span()) REQUIRE(value >= 0);
 }
 

@@ -8,6 +8,8 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/support/approx.hpp"
+
 using namespace tofstream;
 
 namespace {
@@ -57,9 +59,9 @@ void check_widths(const PointSource& found, const SimulatedSource& source, doubl
   CAPTURE(source.centre.x);
   CAPTURE(source.centre.y);
   CHECK(norm(found.centre_mm - source.centre) < 0.1);
-  CHECK(found.fwhm.radial_mm == doctest::Approx(source.fwhm.radial_mm).epsilon(within));
-  CHECK(found.fwhm.tangential_mm == doctest::Approx(source.fwhm.tangential_mm).epsilon(within));
-  CHECK(found.fwhm.axial_mm == doctest::Approx(source.fwhm.axial_mm).epsilon(within));
+  CHECK(found.fwhm.radial_mm == approx(source.fwhm.radial_mm).epsilon(within));
+  CHECK(found.fwhm.tangential_mm == approx(source.fwhm.tangential_mm).epsilon(within));
+  CHECK(found.fwhm.axial_mm == approx(source.fwhm.axial_mm).epsilon(within));
 }
 
 }  // namespace
@@ -76,8 +78,8 @@ TEST_CASE("fits find the widths of point sources at 0, 100 and 200 mm, between v
     REQUIRE(found.size() == sources.size());
     std::ranges::sort(found, {}, &PointSource::radius_mm);
     for (std::size_t i = 0; i < sources.size(); ++i) check_widths(found[i], sources[i], noise > 0 ? 0.03 : 0.01);
-    CHECK(found[1].residual == doctest::Approx(noise / 1100).epsilon(0.2).scale(0.01));
-    CHECK(found[2].radius_mm() == doctest::Approx(200.2).epsilon(1e-3));
+    CHECK(found[1].residual == approx(noise / 1100).epsilon(0.2).scale(0.01));
+    CHECK(found[2].radius_mm() == approx(200.2).epsilon(1e-3));
   }
 }
 

@@ -8,6 +8,7 @@
 #include "kernels/prior/chosen_neighbours.hpp"
 #include "kernels/prior/prior.hpp"
 #include "tests/kernels/prior_support.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
@@ -143,7 +144,7 @@ void check_same_in(Memory memory) {
                      here.hessian_diagonal(image).voxels.to_vector()) < 1e-6);
     CHECK(difference(other.majorant_curvature(there).voxels.to_vector(),
                      here.majorant_curvature(image).voxels.to_vector()) < 1e-6);
-    CHECK(other.value(there) == doctest::Approx(here.value(image)).epsilon(1e-9));
+    CHECK(other.value(there) == approx(here.value(image)).epsilon(1e-9));
   };
   const auto priors = all_priors({.beta = 0.3, .kappa = kappa_here}, grid),
              others = all_priors({.beta = 0.3, .kappa = kappa_there}, grid, memory);
@@ -217,7 +218,7 @@ TEST_CASE("priors: potentials are symmetric, and priors 0 for a constant image")
         [](const auto& psi) {
           for (const double a : {0.0, 0.3, 4.0, 70.0})
             for (const double b : {0.0, 0.2, 4.0, 90.0})
-              CHECK(psi.value(a, b) == doctest::Approx(psi.value(b, a)).epsilon(1e-14));
+              CHECK(psi.value(a, b) == approx(psi.value(b, a)).epsilon(1e-14));
         },
         potential);
   for (const float level : {0.0f, 7.0f})
@@ -233,7 +234,7 @@ TEST_CASE("priors of neighbours: turning the image by a right angle turns the gr
   for (const Potential& potential : all_potentials()) {
     const auto prior = neighbour_prior(potential, {.beta = 0.7});
     for (const Image& other : {turned(image), permuted(image)})
-      CHECK(prior->value(other) == doctest::Approx(prior->value(image)).epsilon(1e-12));
+      CHECK(prior->value(other) == approx(prior->value(image)).epsilon(1e-12));
     CHECK(difference(prior->gradient(turned(image)).voxels.to_vector(),
                      turned(prior->gradient(image)).voxels.to_vector()) < 1e-6);
     CHECK(difference(prior->hessian_diagonal(permuted(image)).voxels.to_vector(),
@@ -241,7 +242,7 @@ TEST_CASE("priors of neighbours: turning the image by a right angle turns the gr
   }
   // The differences of total variation point along the axes, so that exchanging these changes nothing.
   const auto variation = total_variation_prior(0.5, {.beta = 0.7});
-  CHECK(variation->value(permuted(image)) == doctest::Approx(variation->value(image)).epsilon(1e-12));
+  CHECK(variation->value(permuted(image)) == approx(variation->value(image)).epsilon(1e-12));
   CHECK(difference(variation->gradient(permuted(image)).voxels.to_vector(),
                    permuted(variation->gradient(image)).voxels.to_vector()) < 1e-6);
 }
@@ -253,7 +254,7 @@ TEST_CASE("parallel level sets turn with image and anatomy") {
     return parallel_level_sets_prior(0.5, 2, std::make_shared<const Image>(edges.to(Memory::host)), {.beta = 0.7});
   };
   const auto prior = of(anatomy), other = of(permuted(anatomy));
-  CHECK(other->value(permuted(image)) == doctest::Approx(prior->value(image)).epsilon(1e-12));
+  CHECK(other->value(permuted(image)) == approx(prior->value(image)).epsilon(1e-12));
   CHECK(difference(other->gradient(permuted(image)).voxels.to_vector(),
                    permuted(prior->gradient(image)).voxels.to_vector()) < 1e-6);
   CHECK(difference(other->hessian_diagonal(permuted(image)).voxels.to_vector(),
@@ -289,16 +290,15 @@ TEST_CASE("parallel level sets: an edge that the anatomy has costs next to nothi
   // The closed form: sqrt(100 (1 - |xi|^2) + epsilon^2) - epsilon for each of 24 voxels, |xi|^2 = 50^2 / (50^2 +
   // eta^2).
   const double rest = eta * eta / (2500 + eta * eta);
-  CHECK(prior->value(shared) ==
-        doctest::Approx(24 * (std::sqrt(100 * rest + epsilon * epsilon) - epsilon)).epsilon(1e-5));
+  CHECK(prior->value(shared) == approx(24 * (std::sqrt(100 * rest + epsilon * epsilon) - epsilon)).epsilon(1e-5));
   CHECK(prior->value(shared) < 0.011 * variation->value(shared));
-  CHECK(prior->value(other) == doctest::Approx(variation->value(other)).epsilon(1e-6));
+  CHECK(prior->value(other) == approx(variation->value(other)).epsilon(1e-6));
   // An anatomy of huge steps and tiny eta is no trouble.
   for (float& value : anatomy.voxels.span()) value *= 1e12f;
   const auto hard = parallel_level_sets_prior(epsilon, 0.1, std::make_shared<const Image>(anatomy), {.beta = 1});
   CHECK(hard->value(shared) >= 0);
   CHECK(hard->value(shared) < 1e-6);
-  CHECK(hard->value(other) == doctest::Approx(variation->value(other)).epsilon(1e-6));
+  CHECK(hard->value(other) == approx(variation->value(other)).epsilon(1e-6));
   for (const float x : hard->gradient(other).voxels.to_vector()) CHECK(std::isfinite(x));
 }
 
@@ -310,7 +310,7 @@ TEST_CASE("relative difference without epsilon is homogeneous of degree 1") {
   for (const float scale : {1e-12f, 8.0f, 1e15f}) {
     Image scaled = image.to(Memory::host);
     for (float& x : scaled.voxels.span()) x *= scale;
-    CHECK(prior->value(scaled) == doctest::Approx(static_cast<double>(scale) * value).epsilon(1e-6));
+    CHECK(prior->value(scaled) == approx(static_cast<double>(scale) * value).epsilon(1e-6));
     CHECK(difference(prior->gradient(scaled).voxels.to_vector(), gradient) < 1e-6);
   }
 }
@@ -319,10 +319,10 @@ TEST_CASE("a voxel that differs by 1 from all around it pulls and is pulled by t
   Image image = Image::zeros(Grid::centred(3, 3, 3, {2, 2, 2}));
   image.voxels[image.grid.index(1, 1, 1)] = 1;
   const Image all = neighbour_prior(QuadraticPotential{}, {.beta = 2})->gradient(image);
-  CHECK(all.voxels[all.grid.index(1, 1, 1)] == doctest::Approx(2 * (6 + 12 / std::sqrt(2.0) + 8 / std::sqrt(3.0))));
-  CHECK(all.voxels[all.grid.index(0, 1, 1)] == doctest::Approx(-2));
-  CHECK(all.voxels[all.grid.index(0, 0, 1)] == doctest::Approx(-2 / std::sqrt(2.0)));
-  CHECK(all.voxels[all.grid.index(0, 0, 0)] == doctest::Approx(-2 / std::sqrt(3.0)));
+  CHECK(all.voxels[all.grid.index(1, 1, 1)] == approx(2 * (6 + 12 / std::sqrt(2.0) + 8 / std::sqrt(3.0))));
+  CHECK(all.voxels[all.grid.index(0, 1, 1)] == approx(-2));
+  CHECK(all.voxels[all.grid.index(0, 0, 1)] == approx(-2 / std::sqrt(2.0)));
+  CHECK(all.voxels[all.grid.index(0, 0, 0)] == approx(-2 / std::sqrt(3.0)));
   const Image faces =
       neighbour_prior(QuadraticPotential{}, {.beta = 2, .neighbours = Neighbours::faces})->gradient(image);
   CHECK(faces.voxels[all.grid.index(1, 1, 1)] == 12);
@@ -336,7 +336,7 @@ TEST_CASE("priors in single precision are those in double precision to 1e-6") {
     const auto prior = neighbour_prior(potential, {.beta = 0.75});
     CHECK(difference(prior->gradient(rough(uneven)).voxels.to_vector(), exact.gradient(x)) < 1e-6);
     CHECK(difference(prior->hessian_diagonal(rough(uneven)).voxels.to_vector(), exact.hessian(x)) < 1e-6);
-    CHECK(prior->value(rough(uneven)) == doctest::Approx(exact.value(x)).epsilon(1e-6));
+    CHECK(prior->value(rough(uneven)) == approx(exact.value(x)).epsilon(1e-6));
   }
 }
 
@@ -350,7 +350,7 @@ TEST_CASE("priors on gradients in single precision are those in double precision
     CHECK(difference(prior->gradient(rough(uneven)).voxels.to_vector(), exact.gradient(x)) < 1e-6);
     CHECK(difference(prior->hessian_diagonal(rough(uneven)).voxels.to_vector(), exact.hessian(x)) < 1e-6);
     CHECK(difference(prior->majorant_curvature(rough(uneven)).voxels.to_vector(), exact.majorant(x)) < 1e-6);
-    CHECK(prior->value(rough(uneven)) == doctest::Approx(exact.value(x)).epsilon(1e-6));
+    CHECK(prior->value(rough(uneven)) == approx(exact.value(x)).epsilon(1e-6));
   }
 }
 
@@ -386,8 +386,7 @@ TEST_CASE("neighbours are those that an anatomical image has most alike, and no 
     Image above = at.to(Memory::host), below = at.to(Memory::host);
     above.voxels[v] += 0.5f;
     below.voxels[v] -= 0.5f;
-    CHECK(few->value(above) - few->value(below) ==
-          doctest::Approx(gradient[static_cast<std::size_t>(v)]).epsilon(1e-5));
+    CHECK(few->value(above) - few->value(below) == approx(gradient[static_cast<std::size_t>(v)]).epsilon(1e-5));
   }
   CHECK_THROWS_AS(ChosenNeighbours(anatomy, 0), std::invalid_argument);
   CHECK_THROWS_AS(ChosenNeighbours(anatomy, 27), std::invalid_argument);
@@ -400,9 +399,9 @@ TEST_CASE("kappa multiplies a pair by both voxels' factors") {
   const auto without = neighbour_prior(QuadraticPotential{}, {.beta = 1});
   Image image = Image::zeros(uneven);
   image.voxels[7] = 1;
-  CHECK(with->value(image) == doctest::Approx(3 * without->value(image)));
-  CHECK(with->gradient(image).voxels[7] == doctest::Approx(3 * without->gradient(image).voxels[7]));
-  CHECK(with->gradient(image).voxels[8] == doctest::Approx(3 * without->gradient(image).voxels[8]));
+  CHECK(with->value(image) == approx(3 * without->value(image)));
+  CHECK(with->gradient(image).voxels[7] == approx(3 * without->gradient(image).voxels[7]));
+  CHECK(with->gradient(image).voxels[8] == approx(3 * without->gradient(image).voxels[8]));
 }
 
 TEST_CASE("a prior refuses what it cannot be, and images that it is not for") {

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "tests/kernels/prior_support.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/interop.hpp"
 
 using namespace tofstream;
@@ -205,8 +206,7 @@ void check_case(const std::filesystem::path& folder, const CaseImages<T>& images
   if (of.value && sizeof(T) == 8) {
     const auto halves =
         std::visit([&](const auto& psi) { return sums_of(arrays, detail::HalfValue{}, psi); }, of.potential);
-    CHECK(static_cast<double>(total(halves)) * of.value_scale ==
-          doctest::Approx(*of.value).epsilon(is_double ? 1e-12 : 1e-7));
+    CHECK(static_cast<double>(total(halves)) * of.value_scale == approx(*of.value).epsilon(is_double ? 1e-12 : 1e-7));
   }
   if (of.hessian) {
     const auto* psi = std::get_if<RelativeDifferencePotential>(&of.potential);
@@ -236,9 +236,9 @@ void check_variation(const std::filesystem::path& folder, const CaseImages<T>& i
   // Ours is 0 for a constant image.
   const double flat = case_beta * tv_epsilon * static_cast<double>(case_voxels);
   CHECK(static_cast<double>(total(sums_of(in_mm, detail::HalfValue{}))) + flat ==
-        doctest::Approx(1490.5913000052).epsilon(1e-12));
+        approx(1490.5913000052).epsilon(1e-12));
   CHECK(static_cast<double>(total(sums_of(in_steps, detail::HalfValue{}))) + flat ==
-        doctest::Approx(3163.53905713176).epsilon(1e-12));
+        approx(3163.53905713176).epsilon(1e-12));
 }
 
 /// CIL's Huber prior is of differences along the axes over the edge in mm: h_delta(d / e) = h_(delta e)(d) / e^2.

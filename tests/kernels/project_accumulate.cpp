@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "kernels/project/accumulate.hpp"
+#include "tests/support/approx.hpp"
 
 namespace tofstream {
 
@@ -25,7 +26,7 @@ TEST_CASE("Slot images add every event once, the same way twice") {
   slots.accumulate(events, second.data(), work);
   add_events(0, events, alone.data());
   CHECK(first == second);
-  for (std::size_t v = 0; v < voxels; ++v) CHECK(first[v] == doctest::Approx(alone[v]).epsilon(1e-5));
+  for (std::size_t v = 0; v < voxels; ++v) CHECK(first[v] == approx(alone[v]).epsilon(1e-5));
 }
 
 TEST_CASE("Slot images stay within their budget and take few events in one piece") {

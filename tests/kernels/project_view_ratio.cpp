@@ -8,6 +8,7 @@
 #include "kernels/project/view_ratio.hpp"
 #include "tests/kernels/projector_support.hpp"
 #include "tests/kernels/view_support.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
@@ -25,7 +26,7 @@ TEST_CASE("The ratio of a view is w m y / (w m A x + b), pixel by pixel") {
   CHECK(projected == std::vector<float>{2 * 6 / 6.0f, 1 * 4 / 3.0f, 6 * 1 / 6.0f, 9 / 6.0f, 0, 2});
   CHECK(tally.used == 22);
   CHECK(tally.skipped == 0);
-  CHECK(tally.log_sum == doctest::Approx(6 * std::log(6) + 4 * std::log(3) + std::log(6) + 9 * std::log(6)));
+  CHECK(tally.log_sum == approx(6 * std::log(6) + 4 * std::log(3) + std::log(6) + 9 * std::log(6)));
   view_efficiencies(batch.view(), projected.data(), Backend::cpu);
   CHECK(projected == std::vector<float>{2, 1, 6, 1, 1, 1});
 }

@@ -3,6 +3,7 @@
 
 #include "kernels/simulate/phantom.hpp"
 #include "kernels/simulate/random.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -29,10 +30,10 @@ std::vector<Solid> every_shape() {
 }  // namespace
 
 TEST_CASE("volumes follow the closed forms") {
-  CHECK(Solid(Shape::ellipsoid, {}, {1, 2, 3}, {10, 20, 30}).volume_mm3() == doctest::Approx(8 * pi).epsilon(1e-12));
-  CHECK(Solid(Shape::cylinder, {}, {5, 2, 10}).volume_mm3() == doctest::Approx(200 * pi).epsilon(1e-12));
-  CHECK(Solid(Shape::box, {}, {1, 2, 3}).volume_mm3() == doctest::Approx(48).epsilon(1e-12));
-  CHECK(Solid(Shape::box, {}, {1, 2, 3}, {}, {1, 2, 3}).volume_mm3() == doctest::Approx(24).epsilon(1e-12));
+  CHECK(Solid(Shape::ellipsoid, {}, {1, 2, 3}, {10, 20, 30}).volume_mm3() == approx(8 * pi).epsilon(1e-12));
+  CHECK(Solid(Shape::cylinder, {}, {5, 2, 10}).volume_mm3() == approx(200 * pi).epsilon(1e-12));
+  CHECK(Solid(Shape::box, {}, {1, 2, 3}).volume_mm3() == approx(48).epsilon(1e-12));
+  CHECK(Solid(Shape::box, {}, {1, 2, 3}, {}, {1, 2, 3}).volume_mm3() == approx(24).epsilon(1e-12));
 }
 
 TEST_CASE("points within a solid's box fill its volume, and none lies outside its box") {
@@ -79,14 +80,14 @@ TEST_CASE("a ray is inside a solid exactly within its interval") {
 
 TEST_CASE("rays along an axis, in a face's plane and past a corner") {
   const Solid cylinder(Shape::cylinder, {}, {10, 10, 20});
-  CHECK(cylinder.intersect({3, 4, -100}, {0, 0, 1}).length() == doctest::Approx(40));
-  CHECK(cylinder.intersect({0, 0, 0}, {0, 2, 0}).length() == doctest::Approx(10));
+  CHECK(cylinder.intersect({3, 4, -100}, {0, 0, 1}).length() == approx(40));
+  CHECK(cylinder.intersect({0, 0, 0}, {0, 2, 0}).length() == approx(10));
   CHECK(cylinder.intersect({11, 0, -100}, {0, 0, 1}).empty());
   CHECK(cylinder.intersect({-50, 0, 21}, {1, 0, 0}).empty());
   const Solid half(Shape::ellipsoid, {}, {10, 10, 10}, {}, {0, 0, 1});
-  CHECK(half.intersect({0, 0, -50}, {0, 0, 1}).length() == doctest::Approx(10));
+  CHECK(half.intersect({0, 0, -50}, {0, 0, 1}).length() == approx(10));
   CHECK(half.intersect({-50, 0, -1}, {1, 0, 0}).empty());
-  CHECK(half.intersect({-50, 0, 6}, {1, 0, 0}).length() == doctest::Approx(16));
+  CHECK(half.intersect({-50, 0, 6}, {1, 0, 0}).length() == approx(16));
 }
 
 TEST_CASE("the last solid that names a quantity wins") {
@@ -103,13 +104,13 @@ TEST_CASE("the last solid that names a quantity wins") {
   CHECK(phantom.activity_at({70, 0, 0}) == 10);
   CHECK(phantom.activity_at({0, 0, 101}) == 0);
   // Across the middle: 2 (50 mm of 0.1, 40 of 0.2, 10 of 0.05) per cm; 2 (50 of 10, 30 of 40).
-  CHECK(phantom.attenuation({-300, 0, 0}, {300, 0, 0}) == doctest::Approx(2.7).epsilon(1e-12));
-  CHECK(phantom.activity_integral({-300, 0, 0}, {300, 0, 0}) == doctest::Approx(3400).epsilon(1e-12));
-  CHECK(phantom.attenuation({0, 0, 0}, {60, 0, 0}) == doctest::Approx(0.95).epsilon(1e-12));
-  CHECK(phantom.line_attenuation({0, 300, 0}, {0, 1, 0}) == doctest::Approx(2.7).epsilon(1e-12));
+  CHECK(phantom.attenuation({-300, 0, 0}, {300, 0, 0}) == approx(2.7).epsilon(1e-12));
+  CHECK(phantom.activity_integral({-300, 0, 0}, {300, 0, 0}) == approx(3400).epsilon(1e-12));
+  CHECK(phantom.attenuation({0, 0, 0}, {60, 0, 0}) == approx(0.95).epsilon(1e-12));
+  CHECK(phantom.line_attenuation({0, 300, 0}, {0, 1, 0}) == approx(2.7).epsilon(1e-12));
   const double balls = 4.0 / 3 * pi * (30 * (125000 - 8000) - 10 * 8000);
   const double total = 1e-3 * (10 * 2e6 * pi + balls);
-  CHECK(phantom.total_activity_Bq() == doctest::Approx(total).epsilon(2e-3));
+  CHECK(phantom.total_activity_Bq() == approx(total).epsilon(2e-3));
 }
 
 TEST_CASE("line integrals through overlapping solids equal a fine sum of the values") {
@@ -142,11 +143,11 @@ TEST_CASE("images hold the phantom's total and its values away from edges") {
   double sum = 0;
   for (const float value : activity.voxels.span()) sum += static_cast<double>(value);
   const double ball = 4.0 / 3 * pi * 512;
-  CHECK(sum * 8 == doctest::Approx(10 * pi * 60000 + 40 * ball).epsilon(2e-3));
+  CHECK(sum * 8 == approx(10 * pi * 60000 + 40 * ball).epsilon(2e-3));
   CHECK(activity.voxels[grid.index(27, 19, 13)] == 50);  // at (10, 4, -3)
   CHECK(activity.voxels[grid.index(10, 17, 15)] == 10);
   CHECK(activity.voxels[grid.index(0, 0, 15)] == 0);
-  CHECK(mu.voxels[grid.index(27, 19, 13)] == doctest::Approx(0.2));
+  CHECK(mu.voxels[grid.index(27, 19, 13)] == approx(0.2));
   CHECK_THROWS_AS(phantom.activity_image(grid, 0), std::invalid_argument);
 }
 
@@ -158,11 +159,11 @@ TEST_CASE("rods fill their sector in rows and keep clear of each other") {
     const Vec3d offset = rods[i].centre_mm() - Vec3d{1, 2, 3};
     CHECK(std::hypot(offset.x, offset.y) + 2 <= 45 + 1e-9);
     CHECK(std::abs(std::atan2(offset.x, offset.y)) <= pi / 6);
-    CHECK(rods[i].volume_mm3() == doctest::Approx(4 * pi * 20));
+    CHECK(rods[i].volume_mm3() == approx(4 * pi * 20));
     double nearest = 1e9;
     for (std::size_t j = 0; j < rods.size(); ++j)
       if (i != j) nearest = std::min(nearest, norm(rods[j].centre_mm() - rods[i].centre_mm()));
-    CHECK(nearest == doctest::Approx(8).epsilon(1e-9));
+    CHECK(nearest == approx(8).epsilon(1e-9));
   }
   CHECK_THROWS_AS(rods_of({4, 3, 0, 60, 0, 45}, {}, 10), std::invalid_argument);
   CHECK_THROWS_AS(rods_of({1e-3, 1e-3, 0, 60, 0, 45}, {}, 10), std::invalid_argument);

@@ -4,6 +4,7 @@
 
 #include "kernels/sort/event_key.hpp"
 #include "kernels/sort/partition.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
@@ -152,9 +153,9 @@ void check_pieces(const EventBatch& original, const EventBatch& sorted, const st
     synchronize(nullptr);
     REQUIRE(piece.count == last - first);
     CHECK(piece.arrival.empty());
-    CHECK(piece.start_s == doctest::Approx(time));
+    CHECK(piece.start_s == approx(time));
     CHECK(piece.duration_s ==
-          doctest::Approx(original.duration_s * static_cast<double>(piece.count) / static_cast<double>(sorted.count)));
+          approx(original.duration_s * static_cast<double>(piece.count) / static_cast<double>(sorted.count)));
     time += piece.duration_s;
     const EventView view = piece.view();
     std::int64_t i = 0;  // the piece is the sorted batch without the events of other pieces
@@ -172,7 +173,7 @@ void check_pieces(const EventBatch& original, const EventBatch& sorted, const st
     CHECK(i == piece.count);
     first = last;
   }
-  CHECK(time == doctest::Approx(original.start_s + original.duration_s));
+  CHECK(time == approx(original.start_s + original.duration_s));
 }
 
 void check_dealt(const EventBatch& original, const EventBatch& sorted, std::int64_t from,
@@ -184,7 +185,7 @@ void check_dealt(const EventBatch& original, const EventBatch& sorted, std::int6
     synchronize(nullptr);
     CHECK(piece.arrival.empty());
     CHECK(piece.start_s == original.start_s);
-    CHECK(piece.duration_s == doctest::Approx(original.duration_s / static_cast<double>(pieces.size())));
+    CHECK(piece.duration_s == approx(original.duration_s / static_cast<double>(pieces.size())));
     const EventView view = piece.view();
     std::int64_t i = 0;  // the piece is the sorted batch without the events of other pieces
     for (int axis = 0; axis < 3; ++axis) {

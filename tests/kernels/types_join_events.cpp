@@ -3,6 +3,7 @@
 
 #include "kernels/ring/simulate/workloads.hpp"
 #include "kernels/types/join_events.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -37,7 +38,7 @@ TEST_CASE("joined batches hold all events in order and the time of all") {
   CHECK(joined.view().lor(59).end2 == batches[2].view().lor(29).end2);
   CHECK(joined.start_s == 1);
   CHECK(joined.duration_s == 6);
-  CHECK(joined.duration_s * joined.exposure == doctest::Approx(1 * 0.5 + 2 * 1.0 + 3 * 1.5));
+  CHECK(joined.duration_s * joined.exposure == approx(1 * 0.5 + 2 * 1.0 + 3 * 1.5));
   CHECK(joined.arrival.empty());
   CHECK(joined.axis_begin[3] == 0);
   CHECK_THROWS_AS(join_events({}, Memory::host), std::invalid_argument);

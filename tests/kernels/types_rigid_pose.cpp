@@ -7,6 +7,7 @@
 #include "kernels/simulate/phantom.hpp"
 #include "kernels/types/conditions.hpp"
 #include "kernels/types/rigid_pose.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -29,13 +30,13 @@ TEST_CASE("a pose turns, shifts, and its inverse undoes it") {
   const RigidPose pose = pose_of_quaternion({0.7, -0.3, 1.1, 0.4}, {5, -60, 700});
   for (const Vec3d p : {Vec3d{}, {100, 0, 0}, {-3, 50, 20}}) {
     CHECK(is_near(pose.inverse()(pose(p)), p));
-    CHECK(norm(pose(p) - pose({})) == doctest::Approx(norm(p)));
+    CHECK(norm(pose(p) - pose({})) == approx(norm(p)));
   }
   const auto& r = pose.rotation;
   const RigidPose same = pose_of_matrix({r[0], r[1], r[2], 5, r[3], r[4], r[5], -60, r[6], r[7], r[8], 700});
   CHECK(is_near(same({10, 20, 30}), pose({10, 20, 30})));
-  CHECK(largest_distance_mm(RigidPose{}, turned(0, {3, 4, 0}), {10, 20, 30}) == doctest::Approx(5));
-  CHECK(largest_distance_mm(RigidPose{}, turned(180), {60, 80, 30}) == doctest::Approx(100));
+  CHECK(largest_distance_mm(RigidPose{}, turned(0, {3, 4, 0}), {10, 20, 30}) == approx(5));
+  CHECK(largest_distance_mm(RigidPose{}, turned(180), {60, 80, 30}) == approx(100));
 }
 
 TEST_CASE("what is no rotation is refused, and rounding is removed") {
@@ -50,7 +51,7 @@ TEST_CASE("what is no rotation is refused, and rounding is removed") {
   CHECK_THROWS_WITH(pose_of_quaternion({1, 0, 0, 0}, {0, 0, INFINITY}), doctest::Contains("must be finite"));
   CHECK_THROWS_WITH(pose_of_quaternion({0, 0, 0, 0}, {}), doctest::Contains("no length"));
   const RigidPose rounded = pose_of_matrix({0.98481, -0.17365, 0, 1, 0.17365, 0.98481, 0, 2, 0, 0, 1, 3});
-  CHECK(norm(rounded({100, 0, 0}) - rounded({})) == doctest::Approx(100).epsilon(1e-12));
+  CHECK(norm(rounded({100, 0, 0}) - rounded({})) == approx(100).epsilon(1e-12));
 }
 
 TEST_CASE("a moved table and a moved phantom go the same way") {
@@ -77,11 +78,11 @@ TEST_CASE("distributions of poses differ by the time spent elsewhere, and by mea
   const RigidPose here, there = turned(0, {0, 0, 8});
   const PoseShares half = {{here, 0.5}, {there, 0.5}}, most = {{there, 0.75}, {here, 0.25}}, still = {{here, 1}};
   CHECK(share_elsewhere(&half, &half) == 0);
-  CHECK(share_elsewhere(&half, &most) == doctest::Approx(0.25));
-  CHECK(share_elsewhere(nullptr, &most) == doctest::Approx(0.75));
+  CHECK(share_elsewhere(&half, &most) == approx(0.25));
+  CHECK(share_elsewhere(nullptr, &most) == approx(0.75));
   CHECK(share_elsewhere(&still, nullptr) == 0);
-  CHECK(mean_distance_mm(&half, &most) == doctest::Approx(2));
-  CHECK(mean_distance_mm(nullptr, &most) == doctest::Approx(6));
+  CHECK(mean_distance_mm(&half, &most) == approx(2));
+  CHECK(mean_distance_mm(nullptr, &most) == approx(6));
 }
 
 TEST_CASE("mean conditions weight poses with exposed time, and say nothing where nobody does") {
@@ -96,10 +97,10 @@ TEST_CASE("mean conditions weight poses with exposed time, and say nothing where
   mean.add(batch);
   const Conditions both = mean.get();
   REQUIRE(both.poses);
-  CHECK(share_elsewhere(both.poses.get(), nullptr) == doctest::Approx(1.0 / 3));
+  CHECK(share_elsewhere(both.poses.get(), nullptr) == approx(1.0 / 3));
   MeanConditions more;
   more.add(both, 3);
   more.add({}, 1);
-  CHECK(share_elsewhere(more.get().poses.get(), nullptr) == doctest::Approx(0.25));
+  CHECK(share_elsewhere(more.get().poses.get(), nullptr) == approx(0.25));
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "kernels/em/em_update.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
@@ -65,7 +66,7 @@ TEST_CASE("the EM update keeps all voxels of a large image, in every chunk") {
   Image x = update_image(values);
   CHECK(em_update(x, inverse_sensitivity(x), update_image(values), 2) == 0);
   for (std::size_t i = 0; i < values.size(); ++i)
-    REQUIRE(x.voxels[static_cast<std::int64_t>(i)] == doctest::Approx(values[i] / 2).epsilon(1e-6));
+    REQUIRE(x.voxels[static_cast<std::int64_t>(i)] == approx(values[i] / 2).epsilon(1e-6));
 }
 
 TEST_CASE("the EM update refuses other grids and impossible time fractions") {

@@ -14,6 +14,7 @@
 #include "kernels/em/map_em_update.hpp"
 #include "kernels/prior/prior.hpp"
 #include "tests/kernels/prior_support.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
@@ -31,10 +32,10 @@ void check_one_step_late(Memory memory) {
   Image x = row_of({1, 3, 5, 7, 9, 1, 1}).to(memory);
   const UpdateFaults faults = penalised_em_update(x, inverse, back, 0.5, {gradient, inverse});
   const auto values = x.voxels.to_vector();
-  CHECK(values[0] == doctest::Approx(1 * 8 / (0.5 * (4 + 4))));
-  CHECK(values[1] == doctest::Approx(3 * 2 / (0.5 * (2 - 1))));
-  CHECK(values[2] == doctest::Approx(5 * 6 / (0.5 * 0.2)));  // a tenth of s = 2 in place of 0.1
-  CHECK(values[3] == doctest::Approx(7 * 6 / (0.5 * 0.2)));  // s + g is negative
+  CHECK(values[0] == approx(1 * 8 / (0.5 * (4 + 4))));
+  CHECK(values[1] == approx(3 * 2 / (0.5 * (2 - 1))));
+  CHECK(values[2] == approx(5 * 6 / (0.5 * 0.2)));  // a tenth of s = 2 in place of 0.1
+  CHECK(values[3] == approx(7 * 6 / (0.5 * 0.2)));  // s + g is negative
   CHECK(std::vector<float>(values.begin() + 4, values.end()) == std::vector<float>{0, 0, 0});
   CHECK(faults.limited == 3);
   CHECK(faults.not_finite == 2);
@@ -92,9 +93,9 @@ void check_bsrem(Memory memory) {
   const BsremStep step{.relaxation = 0.8, .weight = 0.5, .offset = 1, .bound = 20};
   const BsremFaults faults = bsrem_update(x, {inverse, inverse, back, 0.5, &gradient}, step);
   auto y = x.voxels.to_vector();
-  CHECK(y[0] == doctest::Approx(3 + 0.4 * 4 * (2 / 1.0 - 1 - 0.5)));
-  CHECK(y[1] == doctest::Approx(4 + 0.4 * 5 * (1 / 2.0 - 1 + 0.5)));
-  CHECK(y[2] == doctest::Approx(5 + 0.4 * 6 * (0 - 1)));
+  CHECK(y[0] == approx(3 + 0.4 * 4 * (2 / 1.0 - 1 - 0.5)));
+  CHECK(y[1] == approx(4 + 0.4 * 5 * (1 / 2.0 - 1 + 0.5)));
+  CHECK(y[2] == approx(5 + 0.4 * 6 * (0 - 1)));
   CHECK(y[3] == 0);
   CHECK(y[4] == 10);  // 20 / 2, and not 7 + 0.4 * 8 * 8
   CHECK(faults.bounded == 1);
@@ -263,7 +264,7 @@ TEST_CASE("a weak penalty one step late: the objective rises with each update, t
   }
   const Image gradient = prior->gradient(x), back = toy.back_projection(x, true, true);
   for (std::int64_t v = 0; v < 4; ++v)
-    CHECK(back.voxels[v] == doctest::Approx(sensitivity.voxels[v] + gradient.voxels[v]).epsilon(1e-3));
+    CHECK(back.voxels[v] == approx(sensitivity.voxels[v] + gradient.voxels[v]).epsilon(1e-3));
   CHECK(prior->value(x) < 0.9 * prior->value(free));
   CHECK(objective > toy.objective(free, *prior));
 }
@@ -275,7 +276,7 @@ TEST_CASE("MAP-EM: with every prior the objective never falls, and its gradient 
     const Image x = map_em_image(toy, *prior, 3000);
     const Image gradient = prior->gradient(x), back = toy.back_projection(x, true, true);
     for (std::int64_t v = 0; v < 4; ++v)
-      CHECK(back.voxels[v] == doctest::Approx(sensitivity.voxels[v] + gradient.voxels[v]).epsilon(2e-3));
+      CHECK(back.voxels[v] == approx(sensitivity.voxels[v] + gradient.voxels[v]).epsilon(2e-3));
   }
 }
 
@@ -316,8 +317,8 @@ TEST_CASE("a difference of images is added, on a GPU as on the CPU, and images t
   for (std::int64_t v = 0; v < grid.voxels(); ++v) {
     const double s = static_cast<double>(start.voxels[v]), p = static_cast<double>(plus.voxels[v]),
                  m = static_cast<double>(minus.voxels[v]);
-    CHECK(both[static_cast<std::size_t>(v)] == doctest::Approx(s + 2.5 * (p - m)));
-    CHECK(one[static_cast<std::size_t>(v)] == doctest::Approx(s + 2.5 * p));
+    CHECK(both[static_cast<std::size_t>(v)] == approx(s + 2.5 * (p - m)));
+    CHECK(one[static_cast<std::size_t>(v)] == approx(s + 2.5 * p));
   }
   Image sum = start.to(Memory::host);
   const Image other = Image::zeros(Grid::centred(7, 5, 4, {4, 4, 4}));
@@ -330,8 +331,8 @@ TEST_CASE("a difference of images is added, on a GPU as on the CPU, and images t
   if (!gpu_or_skip()) return;
   const std::vector<float> there = added(Memory::device, &minus), alone = added(Memory::device, nullptr);
   for (std::size_t v = 0; v < both.size(); ++v) {
-    CHECK(there[v] == doctest::Approx(both[v]).epsilon(1e-6));
-    CHECK(alone[v] == doctest::Approx(one[v]).epsilon(1e-6));
+    CHECK(there[v] == approx(both[v]).epsilon(1e-6));
+    CHECK(alone[v] == approx(one[v]).epsilon(1e-6));
   }
   CHECK_THROWS_WITH_AS(add_difference(sum, 1, plus.to(Memory::device)), doctest::Contains("in other memory"),
                        std::invalid_argument);

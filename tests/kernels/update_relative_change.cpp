@@ -5,6 +5,7 @@
 #include <tbb/global_control.h>
 
 #include "kernels/em/relative_change.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
@@ -20,15 +21,15 @@ void check_relative_change(Memory memory) {
     return relative_change(changed_image(before, memory), changed_image(after, memory));
   };
   CHECK(change({3, 0, 4}, {3, 0, 4}) == 0);
-  CHECK(change({3, 0, 4}, {6, 0, 4}) == doctest::Approx(0.6).epsilon(1e-12));
-  CHECK(change({3, 0, 4}, {3, -5, 4}) == doctest::Approx(1).epsilon(1e-12));
+  CHECK(change({3, 0, 4}, {6, 0, 4}) == approx(0.6).epsilon(1e-12));
+  CHECK(change({3, 0, 4}, {3, -5, 4}) == approx(1).epsilon(1e-12));
   CHECK(change({0, 0}, {0, 0}) == 0);
   CHECK(change({0, 0}, {0, 1e-3f}) == std::numeric_limits<double>::infinity());
   // A change of one bit in many voxels of the same value is seen.
   const Grid grid = Grid::centred(70, 60, 50, {1, 1, 1});
   const float next = std::nextafter(7.0f, 8.0f);
   CHECK(relative_change(Image::filled(grid, 7, memory), Image::filled(grid, next, memory)) ==
-        doctest::Approx((static_cast<double>(next) - 7) / 7).epsilon(1e-9));
+        approx((static_cast<double>(next) - 7) / 7).epsilon(1e-9));
   CHECK_THROWS_WITH(change({1, 2}, {1, 2, 3}), doctest::Contains("another grid"));
 }
 

@@ -19,6 +19,7 @@
 #include "kernels/math/units.hpp"
 #include "kernels/ring/simulate/event_simulator.hpp"
 #include "tests/gadgets/direct/direct_runs.hpp"
+#include "tests/support/approx.hpp"
 
 namespace tofstream {
 namespace {
@@ -138,16 +139,16 @@ TEST_CASE("each event is deposited or rejected for a reason, and the views carry
       CHECK_NOTHROW(view.view());
       counts += view.event_count();
       for (const float count : view.counts.span()) sum += static_cast<double>(count);
-      CHECK(view.set->places[v].duration_s == doctest::Approx(events.duration_s));
+      CHECK(view.set->places[v].duration_s == approx(events.duration_s));
     }
     const std::uint64_t rejected = test.context.recorded().rejected_total();
     CHECK(rejected > 0);
     CHECK(counts + rejected == events.event_count());
-    CHECK(sum == doctest::Approx(static_cast<double>(counts)).epsilon(1e-6));
+    CHECK(sum == approx(static_cast<double>(counts)).epsilon(1e-6));
     // 300 ps, and bins of 75 ps, twice where events are spread over them.
     const double bins = std::string_view(deposit).ends_with("tof_bin") ? 2 : 1;
     const double sigma = 0.5 * speed_of_light_mm_ps * std::hypot(300 / fwhm_per_sigma, 75 * std::sqrt(bins / 12));
-    CHECK(static_cast<double>(test.out[0].set->histo.tof_sigma_mm) == doctest::Approx(sigma).epsilon(1e-4));
+    CHECK(static_cast<double>(test.out[0].set->histo.tof_sigma_mm) == approx(sigma).epsilon(1e-4));
   }
 }
 
@@ -286,7 +287,7 @@ TEST_CASE("DIRECT: counts of 16 bits give the image of floats, bit for bit, and 
   };
   const auto floats = image_of(", deposit: nearest")->image->voxels.to_vector();
   CHECK(image_of(", deposit: nearest, counts: uint16")->image->voxels.to_vector() == floats);
-  CHECK(mean_of_water(*image_of(", spread: tof_bin")->image) == doctest::Approx(water_Bq_mL).epsilon(0.03));
+  CHECK(mean_of_water(*image_of(", spread: tof_bin")->image) == approx(water_Bq_mL).epsilon(0.03));
   with.deposit = ", counts: uint16";
   const RunReport shares = run_pipeline(with.direct(), folder.path());
   REQUIRE(!shares.errors.empty());

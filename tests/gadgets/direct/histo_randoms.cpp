@@ -10,6 +10,7 @@
 #include "kernels/ring/simulate/event_simulator.hpp"
 #include "tests/gadgets/direct/direct_runs.hpp"
 #include "tests/gadgets/direct/sum_over_pairs.hpp"
+#include "tests/support/approx.hpp"
 
 namespace tofstream {
 namespace {
@@ -75,7 +76,7 @@ TEST_CASE("the randoms of histo-images are those of all pairs, spread evenly alo
         of_view += count;
         squares += error * error;
       }
-      CHECK(of_view == doctest::Approx(sum.all[v]).epsilon(0.02));  // at the lattice's border lines are cut otherwise
+      CHECK(of_view == approx(sum.all[v]).epsilon(0.02));  // at the lattice's border lines are cut otherwise
     }
     CHECK(std::sqrt(squares / static_cast<double>(sum.counts.size())) < 0.02 * most);
   }
@@ -108,7 +109,7 @@ TEST_CASE("randoms from delayed coincidences are as many as were delayed, and as
   const double fitted = all_of(with.histo(", randoms: {from: delayeds}", copies()));
   const double rate = static_cast<double>(delayeds) / seconds;
   const double given = all_of(with.histo(fmt::format(", randoms: {{from: rate, rate_cps: {}}}", rate), copies()));
-  CHECK(fitted == doctest::Approx(given).epsilon(0.01));
+  CHECK(fitted == approx(given).epsilon(0.01));
   CHECK(given > 0);
   for (const ViewBatch& view : with.histo("", copies())) CHECK(view.additive.empty());
 }
@@ -126,8 +127,8 @@ TEST_CASE("DIRECT: water with randoms comes out with its activity if they are co
     CHECK(report.books.balanced());
     return mean_of_water(*last_image()->image);
   };
-  CHECK(mean_with(", randoms: {from: delayeds}") == doctest::Approx(water_Bq_mL).epsilon(0.02));
-  CHECK(mean_with(", randoms: {from: rate, rate_cps: 60000}") == doctest::Approx(water_Bq_mL).epsilon(0.02));
+  CHECK(mean_with(", randoms: {from: delayeds}") == approx(water_Bq_mL).epsilon(0.02));
+  CHECK(mean_with(", randoms: {from: rate, rate_cps: 60000}") == approx(water_Bq_mL).epsilon(0.02));
   REQUIRE(last_image()->quantity);
   CHECK((*last_image()->quantity)[Correction::randoms].state == CorrectionState::made);
   CHECK(mean_with("") > 1.05 * water_Bq_mL);

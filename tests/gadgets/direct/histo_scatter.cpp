@@ -15,6 +15,7 @@
 #include "kernels/ring/simulate/event_simulator.hpp"
 #include "tests/gadgets/direct/direct_runs.hpp"
 #include "tests/gadgets/direct/sum_over_pairs.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 namespace tofstream {
@@ -127,7 +128,7 @@ TEST_CASE("the scatter of histo-images is that of all pairs by their efficiency,
         REQUIRE(views[v].additive.size() == views[v].count);
         double of_view = 0;
         for (const float count : views[v].additive.span()) of_view += static_cast<double>(count);
-        CHECK(of_view == doctest::Approx(sum.all[v]).epsilon(0.03));
+        CHECK(of_view == approx(sum.all[v]).epsilon(0.03));
       }
       CHECK(difference_of(views, sum.counts) < 0.02);
     }
@@ -148,9 +149,8 @@ TEST_CASE("scatter from a file adds to randoms, and grows with the exposed time"
   CHECK((*of_both.front().quantity)[Correction::scatter].state == CorrectionState::made);
   for (std::size_t v = 0; v < of_both.size(); ++v)
     for (std::int64_t p = 0; p < of_both[v].count; p += 7) {
-      CHECK(of_both[v].additive[p] ==
-            doctest::Approx(of_randoms[v].additive[p] + of_scatter[v].additive[p]).epsilon(1e-5));
-      CHECK(less[v].additive[p] == doctest::Approx(0.5f * of_scatter[v].additive[p]).epsilon(1e-5));
+      CHECK(of_both[v].additive[p] == approx(of_randoms[v].additive[p] + of_scatter[v].additive[p]).epsilon(1e-5));
+      CHECK(less[v].additive[p] == approx(0.5f * of_scatter[v].additive[p]).epsilon(1e-5));
     }
 }
 
@@ -167,12 +167,12 @@ TEST_CASE("DIRECT: scattered water comes out with its activity if scatter is est
   };
   const double without = mean_of(with.direct(), CorrectionState::called_for);
   CHECK(without > 1.08 * water_Bq_mL);
-  CHECK(mean_of(with_direct_scatter(with), CorrectionState::made) == doctest::Approx(water_Bq_mL).epsilon(0.025));
+  CHECK(mean_of(with_direct_scatter(with), CorrectionState::made) == approx(water_Bq_mL).epsilon(0.025));
   // What it wrote is what histo_deposit reads.
   DirectPipeline given = with;
   std::filesystem::rename(folder / "scatter.nii.gz", folder / "kept.nii.gz");
   given.deposit = fmt::format(", scatter: {{file: {}}}", (folder / "kept.nii.gz").string());
-  CHECK(mean_of(given.direct(), CorrectionState::made) == doctest::Approx(water_Bq_mL).epsilon(0.025));
+  CHECK(mean_of(given.direct(), CorrectionState::made) == approx(water_Bq_mL).epsilon(0.025));
 }
 
 TEST_CASE("DIRECT: the tails of scatter see counts of 16 bits as they see floats") {
@@ -261,7 +261,7 @@ TEST_CASE("scatter of histo-images: a GPU lays down what the CPU does") {
     Buffer<float> there(Memory::device, points);
     laid.add(*scatter, view, 3, before.data(), there.data(), Memory::device);
     const std::vector<float> back = there.to_vector();
-    for (std::size_t p = 0; p < here.size(); p += 11) CHECK(back[p] == doctest::Approx(here[p]).epsilon(1e-4));
+    for (std::size_t p = 0; p < here.size(); p += 11) CHECK(back[p] == approx(here[p]).epsilon(1e-4));
   }
 }
 

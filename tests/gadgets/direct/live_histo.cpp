@@ -9,6 +9,7 @@
 #include "gadgets/io/update_log.hpp"
 #include "kernels/sort/partition.hpp"
 #include "tests/gadgets/direct/direct_runs.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 namespace tofstream {
@@ -150,8 +151,12 @@ TEST_CASE("live histo-images: a recording that follows the order gives the image
 TEST_CASE("live histo-images: decay of an update counts the updates with a group since its last events") {
   const LiveHistoRuns runs;
   std::string update;
-  SUBCASE("ramla_update") { update = "ramla_update"; }
-  SUBCASE("bsrem_update") { update = "bsrem_update"; }
+  SUBCASE("ramla_update") {
+    update = "ramla_update";
+  }
+  SUBCASE("bsrem_update") {
+    update = "bsrem_update";
+  }
   const auto by = [&](const char* decay) {
     return fmt::format("use: {}, start_value: 5000, relaxation: 0.8, decay: {}", update, decay);
   };
@@ -162,7 +167,7 @@ TEST_CASE("live histo-images: decay of an update counts the updates with a group
   CHECK(last_image()->image->voxels.to_vector() != seen);
   // The last update is the second one with its group, since no events have come to it.
   const auto estimate = std::ranges::find(decays.gadgets, "estimate", &GadgetReport::name);
-  CHECK(std::get<double>(estimate->figures.at("relaxation")) == doctest::Approx(0.8 / (1 + 5)));
+  CHECK(std::get<double>(estimate->figures.at("relaxation")) == approx(0.8 / (1 + 5)));
 }
 
 TEST_CASE("live histo-images: counts of 16 bits give the image of floats, bit for bit, while they grow") {

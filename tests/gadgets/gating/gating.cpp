@@ -18,6 +18,7 @@
 #include "gadgets/payloads.hpp"
 #include "tests/command/command.hpp"
 #include "tests/gadgets/numbered_events.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/displacement_file.hpp"
 
 using namespace tofstream;
@@ -58,7 +59,7 @@ TEST_CASE("events and seconds of the gates add up to the scan's, each event in i
     CAPTURE(batch_size);
     const Gated made = gated(every_4_s, "by: phase, gates: 4, subsets: 2, iterations: 2", batch_size);
     CHECK(made.list("gate_events") == std::vector<double>{50, 50, 50, 50});
-    for (const double seconds : made.list("gate_s")) CHECK(seconds == doctest::Approx(5));
+    for (const double seconds : made.list("gate_s")) CHECK(seconds == approx(5));
     REQUIRE(made.subsets.size() == 4 * 4 + 3);  // with a restart between two gates
     std::vector<int> all;
     std::int64_t update = 0;
@@ -67,10 +68,10 @@ TEST_CASE("events and seconds of the gates add up to the scan's, each event in i
       CHECK(step.update == ++update);
       if (step.restart) continue;
       CHECK(step.frame.number == step.gate);
-      CHECK(step.frame.duration_s == doctest::Approx(5));
+      CHECK(step.frame.duration_s == approx(5));
       CHECK(step.last == (step.gate == 4 && step.iteration == 2 && step.subset == 1));
       if (step.iteration == 2) continue;
-      CHECK(subset->time_fraction == doctest::Approx(2.5));
+      CHECK(subset->time_fraction == approx(2.5));
       for (const int number : numbers(*subset)) {
         CHECK(number % 40 / 10 + 1 == step.gate);
         all.push_back(number);
@@ -84,7 +85,7 @@ TEST_CASE("events and seconds of the gates add up to the scan's, each event in i
 TEST_CASE("time outside the signal is in no gate, and its events are booked") {
   const Gated made = gated("time_s\n4\n8\n20\n", "by: phase, gates: 2, longest_cycle_s: 5, subsets: 1");
   CHECK(made.list("gate_events") == std::vector<double>{20, 20});
-  CHECK(std::get<double>(made.figures.at("without_gate_s")) == doctest::Approx(16));
+  CHECK(std::get<double>(made.figures.at("without_gate_s")) == approx(16));
   CHECK(made.books.rejected.at("in no gate") == 160);
 }
 
@@ -119,12 +120,12 @@ TEST_CASE("for one image the subsets of all gates take turns, and each says the 
     CHECK(subset.step.frame.number == 0);
     CHECK(subset.step.subsets == 4);
     REQUIRE(subset.gate_times);
-    for (const double time : *subset.gate_times) CHECK(time == doctest::Approx(10));
+    for (const double time : *subset.gate_times) CHECK(time == approx(10));
   }
   CHECK(made.subsets.back()->step.last);
   const Gated whole = gated("time_s\n0\n10\n20\n", "by: phase, gates: 2, subsets: 2, images: one, reference_s: 0");
-  CHECK(whole.subsets[0]->time_fraction == doctest::Approx(0.25));
-  CHECK((*whole.subsets[0]->gate_times)[1] == doctest::Approx(0.5));
+  CHECK(whole.subsets[0]->time_fraction == approx(0.25));
+  CHECK((*whole.subsets[0]->gate_times)[1] == approx(0.5));
 }
 
 TEST_CASE("signals and gates that cannot be are one error with the file, before the scan or at its end") {
@@ -298,14 +299,14 @@ TEST_CASE("the data show how a phantom breathes, and gates have images of their 
   CHECK(std::abs(std::get<std::vector<double>>(subsets.at("trace_direction"))[2]) > 0.95);
   const auto seconds = std::get<std::vector<double>>(subsets.at("gate_s"));
   const double in_gates = std::accumulate(seconds.begin(), seconds.end(), 0.0);
-  CHECK(in_gates + std::get<double>(subsets.at("without_gate_s")) == doctest::Approx(6).epsilon(1e-6));
+  CHECK(in_gates + std::get<double>(subsets.at("without_gate_s")) == approx(6).epsilon(1e-6));
   const auto images = read_nifti_volumes(folder / "run/image.nii.gz");
   REQUIRE(images.size() == 3);
   // The lowest gate has the ball near its lowest place, the highest near its highest.
   CHECK(lesion_contrast(images[0], 2) > lesion_contrast(images[0], 10));
   CHECK(lesion_contrast(images[2], 10) > lesion_contrast(images[2], 2));
   // Each is the activity, not a part of it.
-  for (const Image& image : images) CHECK(mean_in_ball(image, {-25, 0, 5}, 15) == doctest::Approx(3000).epsilon(0.08));
+  for (const Image& image : images) CHECK(mean_in_ball(image, {-25, 0, 5}, 15) == approx(3000).epsilon(0.08));
 }
 
 TEST_CASE("one image of all gates, each through its warp, has the contrast of a scan in which nothing moved") {
@@ -321,9 +322,9 @@ TEST_CASE("one image of all gates, each through its warp, has the contrast of a 
   const Image compensated = read_nifti(folder / "run/image.nii.gz");
   CAPTURE(still);
   CAPTURE(blurred);
-  CHECK(lesion_contrast(compensated) == doctest::Approx(still).epsilon(0.03));
+  CHECK(lesion_contrast(compensated) == approx(still).epsilon(0.03));
   CHECK(blurred < 0.9 * still);
-  CHECK(mean_in_ball(compensated, {-25, 0, 0}, 15) == doctest::Approx(3000).epsilon(0.05));
+  CHECK(mean_in_ball(compensated, {-25, 0, 0}, 15) == approx(3000).epsilon(0.05));
   CHECK_FALSE(gadgets.at("subsets").figures.contains("without_gate_s"));  // with all the counts
 }
 
@@ -340,8 +341,8 @@ TEST_CASE("through gates RAMLA, BSREM and SVRG give the contrast that they have 
     through_gates(run, folder.path());
     breathe(folder.path(), run);
     const Image compensated = read_nifti(folder / "run/image.nii.gz");
-    CHECK(lesion_contrast(compensated) == doctest::Approx(still).epsilon(0.04));
-    CHECK(mean_in_ball(compensated, {-25, 0, 0}, 15) == doctest::Approx(1000).epsilon(0.05));
+    CHECK(lesion_contrast(compensated) == approx(still).epsilon(0.04));
+    CHECK(mean_in_ball(compensated, {-25, 0, 0}, 15) == approx(1000).epsilon(0.05));
   }
 }
 

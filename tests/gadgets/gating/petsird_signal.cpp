@@ -13,6 +13,7 @@
 #include "tests/command/command.hpp"
 #include "tests/gadgets/numbered_events.hpp"
 #include "tests/io/petsird_toy.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -70,7 +71,7 @@ TEST_CASE("a trace of a PETSIRD file has its samples evenly over their blocks, i
   const MotionSignal belt = read_petsird_signal(file, 3);
   CHECK(belt.value == std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8});  // of two at one time the first
   REQUIRE(belt.time_s.size() == 8);
-  for (std::size_t i = 0; i < 8; ++i) CHECK(belt.time_s[i] == doctest::Approx(0.25 + 0.5 * static_cast<double>(i)));
+  for (std::size_t i = 0; i < 8; ++i) CHECK(belt.time_s[i] == approx(0.25 + 0.5 * static_cast<double>(i)));
   CHECK(read_petsird_signal(file, 9).value == std::vector<double>{100, 200});
 }
 

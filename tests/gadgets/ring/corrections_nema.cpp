@@ -18,6 +18,7 @@
 #include "kernels/ring/joseph/joseph.hpp"
 #include "kernels/ring/simulate/event_simulator.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -239,8 +240,8 @@ TEST_CASE("NEMA: corrected data give the contrast and background of ideal data w
   const NemaResult two = nema_image_quality(corrected, nema_layout());
   for (std::size_t s = 0; s < one.spheres.size(); ++s) {
     CAPTURE(one.spheres[s].diameter_mm);
-    CHECK(two.spheres[s].contrast_percent == doctest::Approx(one.spheres[s].contrast_percent).epsilon(0.03));
-    CHECK(two.spheres[s].background_mean == doctest::Approx(one.spheres[s].background_mean).epsilon(0.005));
+    CHECK(two.spheres[s].contrast_percent == approx(one.spheres[s].contrast_percent).epsilon(0.03));
+    CHECK(two.spheres[s].background_mean == approx(one.spheres[s].background_mean).epsilon(0.005));
     CHECK(two.spheres[s].background_variability_percent < 3);
   }
 }

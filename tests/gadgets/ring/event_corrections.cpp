@@ -11,6 +11,7 @@
 #include "kernels/ring/correct/randoms.hpp"
 #include "kernels/ring/simulate/ring_scanner.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
@@ -88,8 +89,8 @@ TEST_CASE("with the delayeds of the whole scan events wait for its end, and keep
     CHECK(batch->count == 10 + k);
     CHECK(batch->start_s == 4 * k);
     CHECK(batch->exposure == 1);
-    CHECK(batch->additive[3] == doctest::Approx(randoms_term(cps, 2)).epsilon(1e-4));
-    CHECK(batch->multiplicative[3] == doctest::Approx(scanner()->efficiency(17, 1)));
+    CHECK(batch->additive[3] == approx(randoms_term(cps, 2)).epsilon(1e-4));
+    CHECK(batch->multiplicative[3] == approx(scanner()->efficiency(17, 1)));
   }
   const BookEntries books = gadget.context.recorded();
   CHECK(books.rejected_total() == 3 * static_cast<std::uint64_t>(pairs));
@@ -121,7 +122,7 @@ TEST_CASE("on a GPU events come out there, with the CPU's terms and in their ord
     REQUIRE(terms[0].size() == 10);
     for (std::size_t k = 0; k < 10; ++k)
       for (std::size_t i = 0; i < terms[0][k].size(); ++i)
-        REQUIRE(terms[1][k][i] == doctest::Approx(terms[0][k][i]).epsilon(1e-5));
+        REQUIRE(terms[1][k][i] == approx(terms[0][k][i]).epsilon(1e-5));
   }
 }
 
@@ -134,12 +135,10 @@ TEST_CASE("a live stream is corrected by the delayeds that have come") {
   CHECK(gadget.out.pointer(0)->additive[0] == 0);  // nothing is known yet
   gadget.send(batch_of(10 * pairs, 0, 1, true));
   gadget.send(batch_of(5, 1, 1));
-  CHECK(gadget.out.pointer(1)->additive[0] ==
-        doctest::Approx(randoms_term(10 * static_cast<double>(pairs))).epsilon(1e-4));
+  CHECK(gadget.out.pointer(1)->additive[0] == approx(randoms_term(10 * static_cast<double>(pairs))).epsilon(1e-4));
   gadget.send(batch_of(30 * pairs, 1, 1, true));
   gadget.send(batch_of(5, 2, 1));
-  CHECK(gadget.out.pointer(2)->additive[0] ==
-        doctest::Approx(randoms_term(20 * static_cast<double>(pairs))).epsilon(1e-4));
+  CHECK(gadget.out.pointer(2)->additive[0] == approx(randoms_term(20 * static_cast<double>(pairs))).epsilon(1e-4));
 }
 
 TEST_CASE("randoms are fitted in each interval of the scan, by the middle of a batch's time") {
@@ -154,9 +153,8 @@ TEST_CASE("randoms are fitted in each interval of the scan, by the middle of a b
   gadget.send(batch_of(5, 30, 5));         // no delayeds came
   gadget.finish();
   const auto additive = [&](std::size_t k) { return gadget.out.pointer(1 + k)->additive[0]; };
-  for (const std::size_t k : {0, 1}) CHECK(additive(k) == doctest::Approx(randoms_term(70 * pairs / 10)).epsilon(1e-4));
-  for (const std::size_t k : {2, 3, 4})
-    CHECK(additive(k) == doctest::Approx(randoms_term(30 * pairs / 12)).epsilon(1e-4));
+  for (const std::size_t k : {0, 1}) CHECK(additive(k) == approx(randoms_term(70 * pairs / 10)).epsilon(1e-4));
+  for (const std::size_t k : {2, 3, 4}) CHECK(additive(k) == approx(randoms_term(30 * pairs / 12)).epsilon(1e-4));
   CHECK(additive(5) == 0);
   CHECK(std::get<std::int64_t>(gadget.context.figures().at("intervals_without_delayeds")) == 1);
 }
@@ -171,15 +169,15 @@ TEST_CASE("decay and dead time scale the exposure, and randoms fall twice as fas
   gadget.send(batch_of(12 * coincident_pairs(), 0, 120, true));
   gadget.finish();
   const auto one = gadget.out.pointer(1), two = gadget.out.pointer(2);
-  CHECK(one->exposure == doctest::Approx(0.9 * mean_decay(-10, 60, half_life_s("O-15", Emission::positrons))));
-  CHECK(two->exposure == doctest::Approx(0.9 * mean_decay(50, 60, half_life_s("O-15", Emission::positrons))));
-  CHECK(one->multiplicative[0] == doctest::Approx(one->exposure * static_cast<double>(scanner()->efficiency(17, 1))));
+  CHECK(one->exposure == approx(0.9 * mean_decay(-10, 60, half_life_s("O-15", Emission::positrons))));
+  CHECK(two->exposure == approx(0.9 * mean_decay(50, 60, half_life_s("O-15", Emission::positrons))));
+  CHECK(one->multiplicative[0] == approx(one->exposure * static_cast<double>(scanner()->efficiency(17, 1))));
   const double fall = std::exp2(-60 / half_life_s("O-15", Emission::positrons));
   // c falls by the square of m's factor.
-  CHECK(two->additive[0] / one->additive[0] == doctest::Approx(fall).epsilon(1e-5));
+  CHECK(two->additive[0] / one->additive[0] == approx(fall).epsilon(1e-5));
   const double c = 0.5 * (static_cast<double>(one->additive[0]) * one->exposure +
                           static_cast<double>(two->additive[0]) * two->exposure);
-  CHECK(c == doctest::Approx(randoms_term(0.1 * static_cast<double>(coincident_pairs()))).epsilon(1e-4));
+  CHECK(c == approx(randoms_term(0.1 * static_cast<double>(coincident_pairs()))).epsilon(1e-4));
 }
 
 TEST_CASE("a given rate needs no delayeds, which are counted as not used") {
@@ -187,7 +185,7 @@ TEST_CASE("a given rate needs no delayeds, which are counted as not used") {
                                           "{randoms: {from: rate, rate_cps: 500}, reference_s: 1, backend: cpu}");
   gadget.send(batch_of(7, 0, 1, true));
   gadget.send(batch_of(5, 0, 1));
-  CHECK(gadget.out.pointer(0)->additive[0] == doctest::Approx(randoms_term(500)));
+  CHECK(gadget.out.pointer(0)->additive[0] == approx(randoms_term(500)));
   CHECK(gadget.context.recorded().rejected.at("delayed coincidences, not used") == 7);
 }
 
@@ -204,7 +202,7 @@ TEST_CASE("another normalisation goes with the events, so that the sensitivity m
   gadget.send(batch_of(5, 0, 1));
   gadget.send(batch_of(5, 1, 1));
   const auto batch = gadget.out.pointer(0);
-  CHECK(batch->scanner->efficiency(17, 1) == doctest::Approx(1.1 * static_cast<double>(scanner()->efficiency(17, 1))));
+  CHECK(batch->scanner->efficiency(17, 1) == approx(1.1 * static_cast<double>(scanner()->efficiency(17, 1))));
   CHECK(batch->multiplicative[0] == batch->scanner->efficiency(17, 1));
   CHECK(batch->additive.empty());
   CHECK(gadget.out.pointer(1)->scanner == batch->scanner);

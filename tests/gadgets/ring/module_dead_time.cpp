@@ -12,6 +12,7 @@
 #include "kernels/ring/simulate/ring_scanner.hpp"
 #include "kernels/types/live_pattern.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -90,7 +91,7 @@ TEST_CASE("dead times come back from the singles of a decaying source, with the 
     const auto times = formats::read_dead_times(std::get<std::string>(figures.at("file")));
     CHECK(times.model == model);
     REQUIRE(times.dead_time_us.size() == 8);
-    for (std::uint32_t m = 0; m < 8; ++m) CHECK(times.dead_time_us[m] == doctest::Approx(busy_us(m)).epsilon(0.02));
+    for (std::uint32_t m = 0; m < 8; ++m) CHECK(times.dead_time_us[m] == approx(busy_us(m)).epsilon(0.02));
   }
 }
 
@@ -118,10 +119,9 @@ TEST_CASE("events get the live fractions of their modules' singles, once the his
       for (std::int64_t i = 0; i < 2; ++i) {
         const std::uint32_t a = batch.detector1[i] / 4, b = batch.detector2[i] / 4;
         const double live = mean_of([&](double n) { return true_live(a, n, model) * true_live(b, n, model); });
-        CHECK(batch.exposure * static_cast<double>(batch.live->of(a, b)) == doctest::Approx(live).epsilon(0.005));
+        CHECK(batch.exposure * static_cast<double>(batch.live->of(a, b)) == approx(live).epsilon(0.005));
         CHECK(static_cast<double>(batch.multiplicative[i]) ==
-              doctest::Approx(live *
-                              static_cast<double>(busy_scanner()->efficiency(batch.detector1[i], batch.detector2[i])))
+              approx(live * static_cast<double>(busy_scanner()->efficiency(batch.detector1[i], batch.detector2[i])))
                   .epsilon(0.005));
       }
     };
@@ -129,7 +129,7 @@ TEST_CASE("events get the live fractions of their modules' singles, once the his
     check(*gadget.out.pointer(1), [](auto live) { return 0.5 * (live(4e4) + live(1e4)); });
     check(*gadget.out.pointer(2), [](auto live) { return live(1e4); });  // the last histogram holds on
     CHECK(std::get<double>(gadget.context.figures().at("live_fraction")) < 0.9);
-    CHECK(std::get<double>(gadget.context.figures().at("behind_singles_s")) == doctest::Approx(10));
+    CHECK(std::get<double>(gadget.context.figures().at("behind_singles_s")) == approx(10));
   }
 }
 

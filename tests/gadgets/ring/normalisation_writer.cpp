@@ -8,6 +8,7 @@
 #include "kernels/ring/simulate/event_simulator.hpp"
 #include "kernels/ring/simulate/ring_scanner.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -62,16 +63,16 @@ struct SourceScan {
 TEST_CASE("decay and live fraction are in the calibration, and the same events give the same file") {
   const SourceScan scan;
   const double plain = scan.calibration("");
-  CHECK(plain == doctest::Approx(1e-3).epsilon(0.02));
+  CHECK(plain == approx(1e-3).epsilon(0.02));
   const std::string text = text_of(scan.folder / "normalisation.yaml");
   CHECK(scan.calibration("") == plain);
   CHECK(text_of(scan.folder / "normalisation.yaml") == text);
-  CHECK(scan.calibration(", dead_time: {live_fraction: 0.5}") == doctest::Approx(2 * plain).epsilon(1e-4));
-  CHECK(scan.calibration("", 0.25) == doctest::Approx(4 * plain).epsilon(1e-4));
+  CHECK(scan.calibration(", dead_time: {live_fraction: 0.5}") == approx(2 * plain).epsilon(1e-4));
+  CHECK(scan.calibration("", 0.25) == approx(4 * plain).epsilon(1e-4));
   // The scan begins two half-lives after the time for which the activity is given; it is short.
-  CHECK(scan.calibration(", decay: {half_life_s: 50000}", 1, 1e5) == doctest::Approx(4 * plain).epsilon(1e-3));
+  CHECK(scan.calibration(", decay: {half_life_s: 50000}", 1, 1e5) == approx(4 * plain).epsilon(1e-3));
   CHECK(scan.calibration(", decay: {half_life_s: 50000, reference_time_s: 100000}", 1, 1e5) ==
-        doctest::Approx(plain).epsilon(1e-3));
+        approx(plain).epsilon(1e-3));
 }
 
 TEST_CASE("the gadget refuses events that it cannot use, and parameters that do not fit together") {

@@ -2,6 +2,7 @@
 #include "core/testing.hpp"
 #include "gadgets/payloads.hpp"
 #include "tests/io/petsird_toy.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::petsird;
@@ -34,11 +35,11 @@ TEST_CASE("batches are exposed for the share of their time that the scanner was 
   RegisteredGadgetTest<EventBatch> decoder("petsird_decoder", "{batch_events: 10}");
   const auto batches = decoded(decoder);
   REQUIRE(batches.size() == 2);
-  CHECK(batches[0]->exposure == doctest::Approx(1));
-  CHECK(batches[1]->exposure == doctest::Approx(0.5));
-  CHECK(std::get<double>(decoder.context.figures().at("live_fraction")) == doctest::Approx(0.75));
+  CHECK(batches[0]->exposure == approx(1));
+  CHECK(batches[1]->exposure == approx(0.5));
+  CHECK(std::get<double>(decoder.context.figures().at("live_fraction")) == approx(0.75));
   RegisteredGadgetTest<EventBatch> joined("petsird_decoder", "{batch_events: 20}");
-  CHECK(decoded(joined)[0]->exposure == doctest::Approx(0.75));
+  CHECK(decoded(joined)[0]->exposure == approx(0.75));
   RegisteredGadgetTest<EventBatch> ignoring("petsird_decoder", "{batch_events: 10, dead_time: false}");
   CHECK(decoded(ignoring)[1]->exposure == 1);
 }
@@ -49,9 +50,9 @@ TEST_CASE("what the stream states of dead time goes into corrections once") {
   RegisteredGadgetTest<EventBatch> corrections("event_corrections", "{normalisation: {from: none}, backend: cpu}");
   for (const auto& batch : batches) corrections.send(batch);
   corrections.finish();
-  CHECK(corrections.out.pointer(1)->exposure == doctest::Approx(0.5));
+  CHECK(corrections.out.pointer(1)->exposure == approx(0.5));
   // Some of the events are on pairs not in coincidence, whose terms are 0.
-  CHECK(std::ranges::max(corrections.out.pointer(1)->multiplicative.span()) == doctest::Approx(0.5));
+  CHECK(std::ranges::max(corrections.out.pointer(1)->multiplicative.span()) == approx(0.5));
   RegisteredGadgetTest<EventBatch> twice("event_corrections", "{dead_time: {live_fraction: 0.9}, backend: cpu}");
   CHECK_THROWS_WITH(twice.send(batches[1]), doctest::Contains("leave out dead_time.live_fraction"));
 }

@@ -4,6 +4,7 @@
 #include "gadgets/payloads.hpp"
 #include "kernels/types/live_pattern.hpp"
 #include "tests/io/petsird_toy.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::petsird;
@@ -55,11 +56,11 @@ TEST_CASE("a batch's exposure times its pattern is the live fraction of each pai
       decoder, live_stream({live_block(0, 1000, 0.5F), live_block(1000, 2000, 0.9F), live_block(2000, 3000, 1)},
                            {{0, 1000}, {500, 1500}, {2000, 3000}}));
   REQUIRE(batches.size() == 3);
-  CHECK(live_of_pair(*batches[0], 1, 0) == doctest::Approx(0.5));
-  CHECK(live_of_pair(*batches[0], 0, 2) == doctest::Approx(0.5));
-  CHECK(live_of_pair(*batches[0], 3, 0) == doctest::Approx(1));
-  CHECK(live_of_pair(*batches[1], 1, 0) == doctest::Approx(0.7));
-  CHECK(live_of_pair(*batches[1], 4, 1) == doctest::Approx(1));
+  CHECK(live_of_pair(*batches[0], 1, 0) == approx(0.5));
+  CHECK(live_of_pair(*batches[0], 0, 2) == approx(0.5));
+  CHECK(live_of_pair(*batches[0], 3, 0) == approx(1));
+  CHECK(live_of_pair(*batches[1], 1, 0) == approx(0.7));
+  CHECK(live_of_pair(*batches[1], 4, 1) == approx(1));
   CHECK(batches[2]->live == nullptr);  // all alike
   CHECK(batches[2]->exposure == 1);
   CHECK(std::get<double>(decoder.context.figures().at("live_fraction_spread")) > 0.1);
@@ -98,14 +99,15 @@ TEST_CASE(
     for (const auto& batch : batches) subsets.send(batch);
     subsets.finish();
     const auto all = subsets.out.all();
-    REQUIRE(all.size() == 5);                   // an announcement, and twice two subsets
-    CHECK((all[0]->conditions.live == nullptr) == whole);  // the sensitivity waits for the mean, or begins with the first pattern
+    REQUIRE(all.size() == 5);  // an announcement, and twice two subsets
+    CHECK((all[0]->conditions.live == nullptr) ==
+          whole);  // the sensitivity waits for the mean, or begins with the first pattern
     REQUIRE(all[0]->announced->live != nullptr);
     const double e1 = batches[0]->exposure, pair = (0.5 + 1) / (e1 + 1), other = 2 / (e1 + 1);
     for (std::size_t k = whole ? 1 : 2; k < 5; ++k) {
       REQUIRE(all[k]->conditions.live != nullptr);
-      CHECK(all[k]->conditions.live->of(1, 0) == doctest::Approx(pair));
-      CHECK(all[k]->conditions.live->of(3, 0) == doctest::Approx(other));
+      CHECK(all[k]->conditions.live->of(1, 0) == approx(pair));
+      CHECK(all[k]->conditions.live->of(3, 0) == approx(other));
     }
     if (!whole) CHECK(all[1]->conditions.live == batches[0]->live);
   }
@@ -121,8 +123,8 @@ TEST_CASE("live subsets carry the mean pattern of the subsets that went out so f
   const auto all = subsets.out.all();
   REQUIRE(all.size() >= 3);
   CHECK(all[0]->conditions.live == batches[0]->live);
-  CHECK(all[1]->conditions.live->of(1, 0) * batches[0]->exposure == doctest::Approx(0.5));
-  CHECK(all[2]->conditions.live->of(1, 0) == doctest::Approx(1.5 / (batches[0]->exposure + 1)));
+  CHECK(all[1]->conditions.live->of(1, 0) * batches[0]->exposure == approx(0.5));
+  CHECK(all[2]->conditions.live->of(1, 0) == approx(1.5 / (batches[0]->exposure + 1)));
 }
 
 TEST_CASE("the time of a batch that a window emptied has its pattern") {
@@ -135,6 +137,6 @@ TEST_CASE("the time of a batch that a window emptied has its pattern") {
   subsets.send(std::move(emptied));
   subsets.send(batches[1]);
   subsets.finish();
-  CHECK(subsets.out.all().back()->conditions.live->of(1, 0) == doctest::Approx(1.5 / (batches[0]->exposure + 1)));
+  CHECK(subsets.out.all().back()->conditions.live->of(1, 0) == approx(1.5 / (batches[0]->exposure + 1)));
 }
 // SPDX-License-Identifier: Apache-2.0

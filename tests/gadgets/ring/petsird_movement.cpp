@@ -4,6 +4,7 @@
 #include "kernels/types/rigid_pose.hpp"
 #include "kernels/types/scanner.hpp"
 #include "tests/io/petsird_toy.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::petsird;
@@ -55,7 +56,7 @@ TEST_CASE("a bed that is followed takes the events behind its block along, eithe
     CHECK(before.detectors == before.scanner->detectors);
     CHECK(after.count == 10);
     CHECK(after.pose->shift_mm[2] == (to_scanner ? 120 : -120));
-    CHECK(after.detectors->position(5).z - before.detectors->position(5).z == doctest::Approx(to_scanner ? 120 : -120));
+    CHECK(after.detectors->position(5).z - before.detectors->position(5).z == approx(to_scanner ? 120 : -120));
     CHECK(std::get<std::string>(decoder.context.figures().at("bed_movement")) == "followed; movements: 1");
   }
   RegisteredGadgetTest<EventBatch> gantry("petsird_decoder", "{bed_movement: bed_to_scanner}");

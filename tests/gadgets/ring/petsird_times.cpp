@@ -6,6 +6,7 @@
 #include "kernels/correct/decay.hpp"
 #include "kernels/sort/partition.hpp"
 #include "tests/gadgets/live_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::petsird;
@@ -87,9 +88,9 @@ TEST_CASE("a batch begins where its first event is in its block, however long th
       REQUIRE(batches.size() == static_cast<std::size_t>((2000 + size - 1) / size));
       for (std::size_t k = 0; k < batches.size(); ++k) {
         const double before = static_cast<double>(k) * static_cast<double>(size) / 2000;
-        CHECK(batches[k]->start_s == doctest::Approx(3 + before * length_s).epsilon(1e-12));
+        CHECK(batches[k]->start_s == approx(3 + before * length_s).epsilon(1e-12));
         CHECK(batches[k]->duration_s ==
-              doctest::Approx(length_s * static_cast<double>(batches[k]->count) / 2000).epsilon(1e-12));
+              approx(length_s * static_cast<double>(batches[k]->count) / 2000).epsilon(1e-12));
       }
       for (const std::size_t piece : {std::size_t{1}, std::size_t{997}}) {
         if (piece == 1 && size == 7) continue;  // slow, and tests nothing new
@@ -117,9 +118,9 @@ TEST_CASE("decay is that of the whole block, whatever batches it is cut into") {
       exposed_s += batch->duration_s * batch->exposure;
       seconds += batch->duration_s;
     }
-    CHECK(seconds == doctest::Approx(1.728).epsilon(1e-12));
-    CHECK(seconds / exposed_s == doctest::Approx(1 / mean_decay(0, 1.728, 1)).epsilon(1e-12));
-    CHECK(seconds / exposed_s == doctest::Approx(1.7157).epsilon(1e-4));
+    CHECK(seconds == approx(1.728).epsilon(1e-12));
+    CHECK(seconds / exposed_s == approx(1 / mean_decay(0, 1.728, 1)).epsilon(1e-12));
+    CHECK(seconds / exposed_s == approx(1.7157).epsilon(1e-4));
   }
 }
 
@@ -132,8 +133,8 @@ TEST_CASE("the live fraction is that of a batch's own time within the block") {
   writer.finish();
   const Batches batches = decoded(bytes, "{batch_events: 200}");
   REQUIRE(batches.size() == 2);
-  CHECK(batches[0]->exposure == doctest::Approx(1));
-  CHECK(batches[1]->exposure == doctest::Approx(0.5));
+  CHECK(batches[0]->exposure == approx(1));
+  CHECK(batches[1]->exposure == approx(0.5));
 }
 
 TEST_CASE("subsets by seconds end inside a block and inside a batch") {
@@ -155,7 +156,7 @@ TEST_CASE("subsets by seconds end inside a block and inside a batch") {
           if (!subset->batches.empty() && subset->step.iteration == 1 && !subset->step.replayed) {
             events.push_back(0);
             for (const auto& batch : subset->batches) events.back() += batch->event_count();
-            CHECK(subset->time_fraction == doctest::Approx(fifth_s).epsilon(1e-6));
+            CHECK(subset->time_fraction == approx(fifth_s).epsilon(1e-6));
           }
         CHECK(events == std::vector<std::uint64_t>(5, 400));
       }
@@ -167,9 +168,9 @@ TEST_CASE("blocks without events give their time to the next events, which begin
               "{batch_events: 10}");
   REQUIRE(batches.size() == 2);
   CHECK(batches[0]->start_s == 0);
-  CHECK(batches[0]->duration_s == doctest::Approx(2));
-  CHECK(batches[1]->start_s == doctest::Approx(2));
-  CHECK(batches[1]->duration_s == doctest::Approx(2));
+  CHECK(batches[0]->duration_s == approx(2));
+  CHECK(batches[1]->start_s == approx(2));
+  CHECK(batches[1]->duration_s == approx(2));
 }
 
 TEST_CASE("small blocks are joined while they follow one another, and a pause begins a new batch") {
@@ -179,9 +180,9 @@ TEST_CASE("small blocks are joined while they follow one another, and a pause be
   const Batches batches = decoded(stream(blocks), "{}");
   REQUIRE(batches.size() == 2);
   CHECK(batches[0]->start_s == 0);
-  CHECK(batches[0]->duration_s == doctest::Approx(0.05));
-  CHECK(batches[1]->start_s == doctest::Approx(60));
-  CHECK(batches[1]->duration_s == doctest::Approx(0.05));
+  CHECK(batches[0]->duration_s == approx(0.05));
+  CHECK(batches[1]->start_s == approx(60));
+  CHECK(batches[1]->duration_s == approx(0.05));
 }
 
 TEST_CASE("events of further pairs of module types stand for no time, and are of the middle of theirs") {
@@ -191,10 +192,10 @@ TEST_CASE("events of further pairs of module types stand for no time, and are of
   writer.finish();
   const Batches batches = decoded(bytes, "{batch_events: 10}");
   REQUIRE(batches.size() == 3);
-  CHECK(batches[0]->duration_s == doctest::Approx(8));
+  CHECK(batches[0]->duration_s == approx(8));
   for (std::size_t k : {1U, 2U}) {
     CHECK(batches[k]->duration_s == 0);
-    CHECK(batches[k]->start_s == doctest::Approx(k == 1 ? 2 : 6));
+    CHECK(batches[k]->start_s == approx(k == 1 ? 2 : 6));
   }
 }
 
@@ -210,8 +211,8 @@ TEST_CASE("delayeds leave before the prompts of their time, at any size of batch
       // The events of the block in which the batch ends are still to come.
       if (!batch->delayed) CHECK(delayeds_s >= prompts_s - 0.1 - 1e-9);
     }
-    CHECK(delayeds_s == doctest::Approx(2));
-    CHECK(prompts_s == doctest::Approx(2));
+    CHECK(delayeds_s == approx(2));
+    CHECK(prompts_s == approx(2));
   }
 }
 
@@ -256,6 +257,6 @@ gadgets:
     CHECK(so_far[k] > 0.7 * all[k]);
     CHECK(so_far[k] < 1.3 * all[k]);
   }
-  CHECK(so_far[3] == doctest::Approx(all[3]).epsilon(0.03));
+  CHECK(so_far[3] == approx(all[3]).epsilon(0.03));
 }
 // SPDX-License-Identifier: Apache-2.0

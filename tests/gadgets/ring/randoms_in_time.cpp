@@ -9,6 +9,7 @@
 #include "kernels/correct/decay.hpp"
 #include "kernels/correct/isotopes.hpp"
 #include "kernels/ring/simulate/event_simulator.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/small_ring.hpp"
 
 using namespace tofstream;
@@ -106,7 +107,7 @@ TEST_CASE("randoms from singles and from delayeds are right within 1.2 times the
   const RandomsInTime by_singles = estimated_randoms(RandomsFrom::singles),
                       by_delayeds = estimated_randoms(RandomsFrom::delayeds);
   const double half_life = half_life_s("Rb-82", Emission::positrons);
-  CHECK(mean_decay(whole_s, 0, half_life) == doctest::Approx(0.1).epsilon(0.02));
+  CHECK(mean_decay(whole_s, 0, half_life) == approx(0.1).epsilon(0.02));
   const Scanner& scanner = *decaying_scan().front().events.scanner;
   const RandomsModel truth = randoms_of_rate(scanner, randoms_at_start_cps);
   const std::vector<double> fans = CoincidenceSums(scanner).fans({truth.factor.begin(), truth.factor.end()});
@@ -135,7 +136,7 @@ TEST_CASE("randoms from singles and from delayeds are right within 1.2 times the
     for (std::size_t k = 0; k < cps.size(); ++k) {
       const double expected =
           randoms_at_start_cps * mean_decay(fit_every_s * static_cast<double>(k), fit_every_s, 0.5 * half_life);
-      CHECK(cps[k] == doctest::Approx(expected).epsilon(4 / std::sqrt(expected * fit_every_s)));
+      CHECK(cps[k] == approx(expected).epsilon(4 / std::sqrt(expected * fit_every_s)));
     }
   }
 }
@@ -144,7 +145,7 @@ TEST_CASE("within an interval randoms of singles follow the square of the rate o
   const RandomsInTime randoms = estimated_randoms(RandomsFrom::singles);
   const double half_life = half_life_s("Rb-82", Emission::positrons);
   const double first = randoms.of(time_without_events(0, 5)).scale, last = randoms.of(time_without_events(45, 5)).scale;
-  CHECK(last / first == doctest::Approx(std::exp2(-2 * 45 / half_life)).epsilon(0.01));
+  CHECK(last / first == approx(std::exp2(-2 * 45 / half_life)).epsilon(0.01));
 }
 
 TEST_CASE("events of a live stream take the last interval before theirs that has counts, and their own at first") {
@@ -161,7 +162,7 @@ TEST_CASE("events of a live stream take the last interval before theirs that has
     const double truth = mean_decay(made.events.start_s, 5, 0.5 * half_life_s("Rb-82", Emission::positrons));
     const double total =
         CoincidenceSums(*made.events.scanner).total({rate.model->factor.begin(), rate.model->factor.end()});
-    CHECK(rate.scale * total / randoms_at_start_cps == doctest::Approx(truth).epsilon(0.02));
+    CHECK(rate.scale * total / randoms_at_start_cps == approx(truth).epsilon(0.02));
   }
   CHECK(models.size() > 4);   // a fit for each of the earlier intervals
   CHECK(models.size() < 20);  // and some of the first one as it grew
@@ -218,7 +219,7 @@ TEST_CASE("event_corrections takes singles and says what it did") {
     ratio += static_cast<double>(batch->additive[i]) * static_cast<double>(batch->multiplicative[i]) / expected;
     ++counted;
   }
-  CHECK(ratio / counted == doctest::Approx(1).epsilon(0.02));
+  CHECK(ratio / counted == approx(1).epsilon(0.02));
   CHECK(std::get<std::string>(gadget.context.figures().at("randoms_from")) ==
         fmt::format("singles, window {:g} ns, all coincidences kept", 1e9 * decaying_scan().front().singles->window_s));
   CHECK(std::get<std::int64_t>(gadget.context.figures().at("singles_histograms")) == 50);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tests/gadgets/spect/spect_support.hpp"
+#include "tests/support/approx.hpp"
 
 namespace tofstream {
 namespace {
@@ -91,7 +92,7 @@ TEST_CASE("a scan with scatter has its true activity with three windows, and mor
              folder.path());
   REQUIRE(report.exit_code == 0);
   CHECK(report.books.balanced());
-  CHECK(mean_within(*images().back()) == doctest::Approx(true_Bq_mL).epsilon(0.02));
+  CHECK(mean_within(*images().back()) == approx(true_Bq_mL).epsilon(0.02));
   CHECK(label_of(*images().back()->quantity) == "Bq/mL");
 
   REQUIRE(run_it(corrected_scan(camera, source, "test_uniform_scatter", ""), without.path()).exit_code == 0);
@@ -106,7 +107,7 @@ TEST_CASE("a scan of an isotope that decays has the activity of its start, and h
       fmt::format("use: spect_simulator, phantom: {}, seconds: 120, half_life_s: 60, attenuation: false",
                   plain_cylinder(folder.path()));
   REQUIRE(run_it(corrected_scan(camera, source, "", ", decay: {half_life_s: 60}"), folder.path()).exit_code == 0);
-  CHECK(mean_within(*images().back()) == doctest::Approx(true_Bq_mL).epsilon(0.02));
+  CHECK(mean_within(*images().back()) == approx(true_Bq_mL).epsilon(0.02));
   CHECK(label_of(*images().back()->quantity) == "Bq/mL");
 
   REQUIRE(run_it(corrected_scan(camera, source, "", ""), without.path()).exit_code == 0);

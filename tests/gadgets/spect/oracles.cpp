@@ -17,6 +17,7 @@
 #include "kernels/spect/spect.hpp"
 #include "kernels/types/join_views.hpp"
 #include "tests/gadgets/spect/spect_support.hpp"
+#include "tests/support/approx.hpp"
 
 namespace tofstream {
 namespace {
@@ -188,10 +189,8 @@ TEST_CASE("a cylinder of water is reconstructed within 2 % of its Bq/mL, whateve
     const Estimate& last = *images().back();
     REQUIRE(last.quantity);
     CHECK(label_of(*last.quantity).starts_with("Bq/mL"));
-    CHECK(statistics(*last.image, Cylinder{{0, 0, 0}, 50, 60}).mean ==
-          doctest::Approx(WaterScan::activity_Bq_mL).epsilon(0.02));
-    CHECK(statistics(*last.image, Cylinder{{0, 0, 0}, 25, 60}).mean ==
-          doctest::Approx(WaterScan::activity_Bq_mL).epsilon(0.02));
+    CHECK(statistics(*last.image, Cylinder{{0, 0, 0}, 50, 60}).mean == approx(WaterScan::activity_Bq_mL).epsilon(0.02));
+    CHECK(statistics(*last.image, Cylinder{{0, 0, 0}, 25, 60}).mean == approx(WaterScan::activity_Bq_mL).epsilon(0.02));
   }
 }
 
@@ -236,7 +235,7 @@ TEST_CASE(
     const Image sensitivity = scan.sensitivity(subset);
     scan.projector->add_sensitivity(subset.view(), sum_of_parts.voxels.data());
     scan.update(image, subset, sensitivity);
-    CHECK(inner_product(sensitivity, image) == doctest::Approx(counts_of(subset)).epsilon(1e-5));
+    CHECK(inner_product(sensitivity, image) == approx(counts_of(subset)).epsilon(1e-5));
   }
   CHECK(of_23 == 4);
 
@@ -245,14 +244,14 @@ TEST_CASE(
   const ViewBatch whole = scan.views(all);
   const Image sensitivity = scan.sensitivity(whole);
   for (std::int64_t v = 0; v < sensitivity.voxels.size(); ++v)
-    CHECK(sum_of_parts.voxels[v] == doctest::Approx(sensitivity.voxels[v]).epsilon(1e-5));
+    CHECK(sum_of_parts.voxels[v] == approx(sensitivity.voxels[v]).epsilon(1e-5));
   double before = -INFINITY;
   for (int n = 0; n < 6; ++n) {
     const double expected = inner_product(sensitivity, image);
     const double likelihood = scan.update(image, whole, sensitivity) - expected;
     CHECK(likelihood > before);
     before = likelihood;
-    CHECK(inner_product(sensitivity, image) == doctest::Approx(counts_of(whole)).epsilon(1e-5));
+    CHECK(inner_product(sensitivity, image) == approx(counts_of(whole)).epsilon(1e-5));
   }
 }
 

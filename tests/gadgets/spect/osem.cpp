@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "tests/gadgets/spect/spect_support.hpp"
+#include "tests/support/approx.hpp"
 
 namespace tofstream {
 
@@ -95,7 +96,7 @@ TEST_CASE("points that a camera saw come out where they are, with their activity
     const Seen seen = seen_at(last, point);
     CAPTURE(point.x);
     CHECK(norm(seen.centroid - point) < 1);
-    CHECK(seen.Bq == doctest::Approx(truth).epsilon(0.03));
+    CHECK(seen.Bq == approx(truth).epsilon(0.03));
   }
 }
 

@@ -8,6 +8,7 @@
 #include "gadgets/views.hpp"
 #include "kernels/correct/dead_time.hpp"
 #include "kernels/correct/decay.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -96,8 +97,8 @@ TEST_CASE("scatter of three windows is the trapezoid, in whatever order the wind
   CHECK(quantity[Correction::scatter].state == CorrectionState::made);
   CHECK(quantity[Correction::scatter].how == "from the energy window of 112 to 126 keV and that of 154 to 161 keV");
   CHECK(quantity[Correction::decay].state == CorrectionState::called_for);
-  CHECK(std::get<double>(gadget.context.figures().at("scatter_counts")) == doctest::Approx(8 * 63));
-  CHECK(std::get<double>(gadget.context.figures().at("scatter_fraction")) == doctest::Approx(63.0 / 110));
+  CHECK(std::get<double>(gadget.context.figures().at("scatter_counts")) == approx(8 * 63));
+  CHECK(std::get<double>(gadget.context.figures().at("scatter_fraction")) == approx(63.0 / 110));
 }
 
 TEST_CASE("scatter of two windows is the triangle, or a fraction of the window below") {
@@ -108,7 +109,7 @@ TEST_CASE("scatter of two windows is the triangle, or a fraction of the window b
     gadget.send(view_of(set, 0, 1, 66));
     gadget.send(view_of(set, 0, 0, 100));
     REQUIRE(gadget.out.size() == 1);
-    CHECK(gadget.out[0].additive[3] == doctest::Approx(scatter).epsilon(1e-6));
+    CHECK(gadget.out[0].additive[3] == approx(scatter).epsilon(1e-6));
   }
 }
 
@@ -125,7 +126,7 @@ TEST_CASE("several windows below: the nearest, or the one that is named; a smoot
   CHECK(scatter_of("") == 14);
   CHECK(scatter_of(", lower_keV: [50, 90]") == 14);
   CHECK(scatter_of(", lower_keV: [50, 90], factor: 0.25") == 10);
-  CHECK(scatter_of(", smooth_fwhm_mm: 12") == doctest::Approx(14).epsilon(1e-6));
+  CHECK(scatter_of(", smooth_fwhm_mm: 12") == approx(14).epsilon(1e-6));
   CHECK(says_so(why_not("{scatter: {from: windows, lower_keV: [60, 90]}}", {view_of(set, 0, 0, 1)}),
                 "the scan has no energy window of 60 to 90 keV below the photopeak's (126 to 154 keV)"));
 }
@@ -232,10 +233,10 @@ TEST_CASE("decay is the mean over each view's time, from the scan's start or ano
     gadget.finish();
     for (const int v : {0, 1})
       CHECK(gadget.out[static_cast<std::size_t>(v)].records[0].exposure ==
-            doctest::Approx(mean_decay(3600 * v - from_s, 3600, half_life_s)).epsilon(1e-9));
+            approx(mean_decay(3600 * v - from_s, 3600, half_life_s)).epsilon(1e-9));
     CHECK(gadget.out[0].quantity->corrections[static_cast<std::size_t>(Correction::decay)].state ==
           CorrectionState::made);
-    CHECK(std::get<double>(gadget.context.figures().at("half_life_s")) == doctest::Approx(half_life_s));
+    CHECK(std::get<double>(gadget.context.figures().at("half_life_s")) == approx(half_life_s));
     CHECK(gadget.out[0].additive.empty());
   }
 }
@@ -248,10 +249,10 @@ TEST_CASE("dead time follows from each view's own counts") {
   gadget.finish();
   const double slow = live_fraction(8 * 100 / 20.0, 0.001, DeadTimeModel::paralysable);
   const double fast = live_fraction(8 * 500 / 20.0, 0.001, DeadTimeModel::paralysable);
-  CHECK(gadget.out[0].records[0].exposure == doctest::Approx(slow));
-  CHECK(gadget.out[1].records[0].exposure == doctest::Approx(fast));
+  CHECK(gadget.out[0].records[0].exposure == approx(slow));
+  CHECK(gadget.out[1].records[0].exposure == approx(fast));
   CHECK(fast < 0.8);
-  CHECK(std::get<double>(gadget.context.figures().at("least_live_fraction")) == doctest::Approx(fast));
+  CHECK(std::get<double>(gadget.context.figures().at("least_live_fraction")) == approx(fast));
   CHECK(gadget.out[1].quantity->corrections[static_cast<std::size_t>(Correction::dead_time)].how == "0.001 s");
 }
 

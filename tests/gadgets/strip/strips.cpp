@@ -6,6 +6,7 @@
 #include "kernels/strip/strip_events.hpp"
 #include "kernels/strip/strip_scanner.hpp"
 #include "tests/gadgets/live_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace live_test;
@@ -128,7 +129,7 @@ TEST_CASE("direct reconstruction is counts over sensitivity, a rate where the ti
   const Image& image = *test.out[0].image;
   // Three events in 2 s from decays in 0.5 mL, of which the share 2 atan(150/130) / pi is recorded.
   const double sensitivity = 2 * std::atan(150.0 / 130) / 3.14159265358979;
-  CHECK(image.voxels[image.grid.index(0, 1, 1)] == doctest::Approx(3 / (2 * 0.5 * sensitivity)).epsilon(1e-5));
+  CHECK(image.voxels[image.grid.index(0, 1, 1)] == approx(3 / (2 * 0.5 * sensitivity)).epsilon(1e-5));
   CHECK(image.voxels[image.grid.index(0, 0, 1)] == 0);
   CHECK(test.context.recorded().rejected.at("outside the image") == 1);
   CHECK_THROWS_WITH(RegisteredGadgetTest<Estimate>("strip_direct", "{image: {size: [3, 3, 3]}}"),
@@ -163,7 +164,7 @@ TEST_CASE("the projector's sensitivity is that of 1 Bq/mL in a voxel, or on requ
     REQUIRE(test.out.size() == 1);
     const Image& sensitivity = *test.out[0].sensitivity;
     const double centre = divides ? 2 * std::atan(150.0 / 130) / 3.14159265358979 : 1;
-    CHECK(sensitivity.voxels[sensitivity.grid.index(0, 2, 2)] == doctest::Approx(0.4 * centre).epsilon(1e-5));
+    CHECK(sensitivity.voxels[sensitivity.grid.index(0, 2, 2)] == approx(0.4 * centre).epsilon(1e-5));
     CHECK((sensitivity.voxels[0] == sensitivity.voxels[12]) != divides);
   }
 }

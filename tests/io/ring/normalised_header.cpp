@@ -6,6 +6,7 @@
 #include "gadgets/io/petsird/quantity.hpp"
 #include "gadgets/io/petsird/to_scanner.hpp"
 #include "tests/io/petsird_toy.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::petsird;
@@ -52,7 +53,7 @@ TEST_CASE("a reader finds the normalisation's efficiencies, and the stream's blo
     for (std::uint32_t a = 0; a < 16; ++a)
       for (std::uint32_t b = 0; b < a; ++b)
         REQUIRE(scanner->efficiency(a, b) ==
-                doctest::Approx(1000 * static_cast<double>(by_file->efficiency(a, b))).epsilon(1e-5));
+                approx(1000 * static_cast<double>(by_file->efficiency(a, b))).epsilon(1e-5));
     CHECK(quantity_of(after.header).unit == "kBq/mL");
     CHECK(after.header.scanner.efficiencies.method_description == "normalisation n.yaml");
   }

@@ -8,6 +8,7 @@
 #include "gadgets/io/nifti/nifti.hpp"
 #include "gadgets/ring/io/normalisation_yaml.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -81,7 +82,7 @@ TEST_CASE("a mu map is read in 1/mm, and a negative one refused") {
   write_nifti(folder / "mu.nii", mu);
   const Image back = read_mu_map(folder / "mu.nii");
   CHECK(back.grid == mu.grid);
-  CHECK(back.voxels[7] == doctest::Approx(0.0096));
+  CHECK(back.voxels[7] == approx(0.0096));
   mu.voxels[3] = -0.1f;
   write_nifti(folder / "mu.nii", mu);
   CHECK_THROWS_WITH(read_mu_map(folder / "mu.nii"), doctest::Contains("must not be negative"));

@@ -9,6 +9,7 @@
 #include <doctest/doctest.h>
 
 #include "kernels/ring/scatter/single_scatter.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/interop.hpp"
 
 using namespace tofstream;
@@ -86,7 +87,7 @@ TEST_CASE("single scatter has the shape of STIR's in every view and ring of a cy
   // The scale is STIR's own. From ring 5 to ring 6, at the cylinder's end, its values fall by a tenth more than these;
   // that is not explained (a lattice of scatter points that ends earlier would do it).
   for (int ring = 0; ring < 5; ++ring)
-    CHECK(factors[static_cast<std::size_t>(ring)] == doctest::Approx(factors[5]).epsilon(0.02));
-  CHECK(factors[6] / factors[5] == doctest::Approx(1.10).epsilon(0.03));
+    CHECK(factors[static_cast<std::size_t>(ring)] == approx(factors[5]).epsilon(0.02));
+  CHECK(factors[6] / factors[5] == approx(1.10).epsilon(0.03));
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -10,6 +10,7 @@
 #include "gadgets/spect/io/camera_yaml.hpp"
 #include "kernels/math/units.hpp"
 #include "kernels/spect/spect.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -61,7 +62,7 @@ TEST_CASE("cameras are as sharp at 10 cm as their makers say, within 10 %, and i
     if (known.system_fwhm_mm == 0) continue;
     CAPTURE(camera.first);
     CHECK(fwhm_per_sigma * psf_sigma_mm(shared_camera(name).psf, depth_mm) ==
-          doctest::Approx(known.system_fwhm_mm).epsilon(0.1));
+          approx(known.system_fwhm_mm).epsilon(0.1));
   }
   const auto sigma = [&](const char* name) { return psf_sigma_mm(shared_camera(name).psf, depth_mm); };
   CHECK(sigma("spect_lehr") < sigma("spect_leap"));
@@ -73,6 +74,6 @@ TEST_CASE("the fan of share/scanners converges, and its focus lies behind all of
   const formats::Camera fan = shared_camera("spect_fan");
   CHECK(fan.beam == Beam::fan);
   CHECK(fan.focal_mm == 500);
-  CHECK(beam_scale_u(fan.beam, fan.focal_mm, 135.0f) == doctest::Approx(0.73));
+  CHECK(beam_scale_u(fan.beam, fan.focal_mm, 135.0f) == approx(0.73));
 }
 // SPDX-License-Identifier: Apache-2.0

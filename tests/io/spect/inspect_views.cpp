@@ -7,6 +7,7 @@
 #include "core/base/private_folder.hpp"
 #include "gadgets/io/file_inspectors.hpp"
 #include "gadgets/io/nifti/nifti.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -41,8 +42,8 @@ TEST_CASE("projection data are inspected: arc, radius, time, counts and energy w
   CHECK(held["pixels"] == nlohmann::ordered_json{4, 2});
   CHECK(held["pixel_mm"] == nlohmann::ordered_json{4, 5});
   REQUIRE(held["heads"].size() == 1);
-  CHECK(held["heads"][0]["step_deg"] == doctest::Approx(45));
-  CHECK(held["heads"][0]["arc_deg"] == doctest::Approx(180));
+  CHECK(held["heads"][0]["step_deg"] == approx(45));
+  CHECK(held["heads"][0]["arc_deg"] == approx(180));
   CHECK(held["heads"][0]["direction"] == "clockwise");
   CHECK(held["heads"][0]["first_deg"] == 0);
   CHECK(held["radius_mm"] == nlohmann::ordered_json{150, 170});

@@ -7,6 +7,7 @@
 
 #include "core/base/private_folder.hpp"
 #include "gadgets/spect/io/view_reader.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/interop.hpp"
 
 using namespace tofstream;
@@ -393,7 +394,7 @@ TEST_CASE("STIR's own case has 120 views whose sum is known") {
     for (const float counts : view.counts.span()) sum += static_cast<double>(counts);
     booked += view.event_count();
   }
-  CHECK(sum == doctest::Approx(25'157'262.63).epsilon(1e-10));
+  CHECK(sum == approx(25'157'262.63).epsilon(1e-10));
   CHECK(booked == 25'157'265);
   CHECK(reader->set()->places[1].angle_deg == 357);
 }

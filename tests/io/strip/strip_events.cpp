@@ -6,6 +6,8 @@
 #include <cstring>
 #include <random>
 
+#include "tests/support/approx.hpp"
+
 using namespace tofstream;
 using namespace tofstream::formats;
 
@@ -72,9 +74,9 @@ TEST_CASE("triples in metres, as the field's simulators write them, are the same
   float raw[3];
   REQUIRE(bytes.size() == sizeof raw);
   std::memcpy(raw, bytes.data(), sizeof raw);
-  CHECK(raw[0] == doctest::Approx(0.123456).epsilon(1e-6));
+  CHECK(raw[0] == approx(0.123456).epsilon(1e-6));
   const Events back = read(bytes, StripFormat::float32, StripUnit::m);
-  CHECK(back[0].z_down_mm == doctest::Approx(-78.9).epsilon(1e-6));
+  CHECK(back[0].z_down_mm == approx(-78.9).epsilon(1e-6));
 }
 
 TEST_CASE("a line that is no event is told by its number") {

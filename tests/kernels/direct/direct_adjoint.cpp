@@ -3,6 +3,7 @@
 #include <tbb/global_control.h>
 
 #include "tests/kernels/direct/direct_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;
@@ -128,8 +129,7 @@ TEST_CASE("Direct back projection adds into the image, and values of null are on
     std::vector<float> image(static_cast<std::size_t>(grid.voxels()), 2), sensitivity(image.size());
     projector->back(batch.view(), nullptr, image.data());
     projector->add_sensitivity(batch.view(), sensitivity.data());
-    for (std::size_t v = 0; v < image.size(); ++v)
-      CHECK(image[v] - 2 == doctest::Approx(double{expected[v]}).epsilon(1e-5));
+    for (std::size_t v = 0; v < image.size(); ++v) CHECK(image[v] - 2 == approx(double{expected[v]}).epsilon(1e-5));
     CHECK(error_of_range(sensitivity, expected) < 1e-6);
   }
 }

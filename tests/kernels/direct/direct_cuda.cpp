@@ -3,6 +3,7 @@
 #include "kernels/cuda/cufft_library.hpp"
 #include "kernels/direct/deposit.hpp"
 #include "tests/kernels/direct/direct_support.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
@@ -57,7 +58,7 @@ void check_direct_on_gpu(const DirectCase& here, const std::vector<int>& numbers
   CHECK(error_of_range(found.em, expected.em) < 2 * most);
   CHECK(found.tally.used == expected.tally.used);
   CHECK(found.tally.skipped == expected.tally.skipped);
-  CHECK(found.tally.log_sum == doctest::Approx(expected.tally.log_sum).epsilon(3e-6));
+  CHECK(found.tally.log_sum == approx(expected.tally.log_sum).epsilon(3e-6));
   const DirectResults again = direct_results(*gpu, here.set, numbers);
   CHECK(again.forward == found.forward);
   CHECK(again.back == found.back);
@@ -198,8 +199,7 @@ TEST_CASE("Events are deposited on CUDA as on the CPU, and counted by the same r
       CHECK(again.add(there.view(), of_views.data()) == found);
       for (std::size_t v = 0; v < of_views.size(); ++v) {
         const auto begin = counts.begin() + static_cast<std::ptrdiff_t>(v) * points;
-        CHECK(std::accumulate(begin, begin + points, 0.0) ==
-              doctest::Approx(static_cast<double>(of_views[v])).epsilon(1e-6));
+        CHECK(std::accumulate(begin, begin + points, 0.0) == approx(static_cast<double>(of_views[v])).epsilon(1e-6));
       }
       CHECK(again.counts().to_vector() == counts);
     }

@@ -1,6 +1,7 @@
 // Deposit of events: everything that comes in is deposited or rejected by reason, and a point source lands where it is.
 #include "kernels/direct/deposit.hpp"
 #include "tests/kernels/direct/direct_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;
@@ -37,7 +38,7 @@ TEST_CASE("A point source off the axis lands where it is in every view, whicheve
         const ViewFrame frame = ViewFrame::of(direct_deposit_views.azimuth_deg(v), direct_deposit_views.tilt_deg(v));
         const DirectLattice lattice = DirectLattice::of(direct_deposit_grid, kind, frame);
         const FrameMoments moments = frame_moments(histo.data() + v * lattice.points(), lattice, frame);
-        CHECK(moments.sum == doctest::Approx(2).epsilon(1e-6));
+        CHECK(moments.sum == approx(2).epsilon(1e-6));
         const Vec3d off = moments.mean - Vec3d{frame.t(at), frame.s(at), frame.z(at)};
         const double most_mm = how == DepositKind::linear ? 0.1 : 0.9 * 4;  // nearest: half a voxel's diagonal
         CHECK(norm(off) < most_mm);
@@ -54,7 +55,7 @@ TEST_CASE("An event that lies half a point less the last bit from a lattice of o
       CHECK(point == 0);
       sum += weight;
     });
-    CHECK(sum == doctest::Approx(1));
+    CHECK(sum == approx(1));
   }
 }
 
@@ -85,8 +86,7 @@ TEST_CASE("Direct events deposited and rejected are all events, each with its re
       for (std::size_t v = 0; v < of_views.size(); ++v) {
         const auto points = std::ssize(histo) / std::ssize(of_views);
         const auto begin = histo.begin() + static_cast<std::ptrdiff_t>(v) * points;
-        CHECK(std::accumulate(begin, begin + points, 1.0) ==
-              doctest::Approx(static_cast<double>(of_views[v])).epsilon(1e-6));
+        CHECK(std::accumulate(begin, begin + points, 1.0) == approx(static_cast<double>(of_views[v])).epsilon(1e-6));
       }
       CHECK(tally.no_line == 3);
       CHECK(tally.beyond_acceptance > 100);
@@ -94,7 +94,7 @@ TEST_CASE("Direct events deposited and rejected are all events, each with its re
       CHECK(tally.deposited > 300);
       double sum = 0;
       for (const float value : histo) sum += double{value};
-      CHECK(sum == doctest::Approx(static_cast<double>(tally.deposited)).epsilon(1e-6));
+      CHECK(sum == approx(static_cast<double>(tally.deposited)).epsilon(1e-6));
     }
 }
 

@@ -2,6 +2,7 @@
 #include "kernels/direct/deposit.hpp"
 #include "kernels/types/float_counts.hpp"
 #include "tests/kernels/direct/direct_support.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
@@ -48,9 +49,9 @@ TEST_CASE(
       const ViewFrame frame = ViewFrame::of(forms_views.azimuth_deg(v), forms_views.tilt_deg(v));
       const DirectLattice lattice = DirectLattice::of(forms_grid, kind, frame);
       const FrameMoments moments = frame_moments(histo.data() + v * lattice.points(), lattice, frame);
-      CHECK(moments.sum == doctest::Approx(1).epsilon(1e-5));
+      CHECK(moments.sum == approx(1).epsilon(1e-5));
       CHECK(norm(moments.mean - Vec3d{frame.t(at), frame.s(at), frame.z(at)}) < 0.2);
-      CHECK(moments.sigma.x == doctest::Approx(static_cast<double>(forms_bin_mm) / std::sqrt(12.0)).epsilon(0.04));
+      CHECK(moments.sigma.x == approx(static_cast<double>(forms_bin_mm) / std::sqrt(12.0)).epsilon(0.04));
       CHECK(moments.sigma.y < 2.1);  // half a voxel: linear interpolation's
     }
   }
@@ -66,7 +67,7 @@ TEST_CASE("What is spread beyond the lattice counts within it, and an event outs
       DepositTally& tally = tallies[static_cast<int>(spread)];
       tally = deposit.add(events.view(), histo.data());
       CHECK(std::accumulate(histo.begin(), histo.end(), 0.0) ==
-            doctest::Approx(static_cast<double>(tally.deposited)).epsilon(1e-5));
+            approx(static_cast<double>(tally.deposited)).epsilon(1e-5));
     }
     CHECK(tallies[0] == tallies[1]);
   }

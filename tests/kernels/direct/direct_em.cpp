@@ -1,5 +1,6 @@
 // EM with histo-images: the likelihood never falls, counts are kept, and the image comes nearer to the truth.
 #include "tests/kernels/direct/direct_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;
@@ -35,7 +36,7 @@ TEST_CASE("EM from histo-images: the likelihood rises, sum s x is the counts, th
       likelihood = tally.log_sum - expected;
       for (std::size_t v = 0; v < image.size(); ++v)
         image[v] = sensitivity[v] > 0 ? image[v] * sum[v] / sensitivity[v] : 0;
-      CHECK(inner(image, sensitivity) == doctest::Approx(static_cast<double>(batch.event_count())).epsilon(1e-4));
+      CHECK(inner(image, sensitivity) == approx(static_cast<double>(batch.event_count())).epsilon(1e-4));
       CHECK(distance() < before);
       before = distance();
     }

@@ -2,6 +2,7 @@
 #include "kernels/direct/direct_kernel.hpp"
 
 #include "tests/kernels/direct/direct_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;
@@ -12,11 +13,11 @@ TEST_CASE("The radial width of DIRECT is linear between radii and constant beyon
   const RadialProfiles profiles(kernel, 80);
   CHECK(profiles.count() == 81);  // steps of 2 mm, both sides
   const auto fwhm = [&](double s_mm) { return profiles[profiles.index(s_mm)][0].sigma_mm * fwhm_per_sigma; };
-  CHECK(fwhm(0) == doctest::Approx(5));
-  CHECK(fwhm(30) == doctest::Approx(7));
-  CHECK(fwhm(-30.9) == doctest::Approx(7));  // the identifier's
-  CHECK(fwhm(48) == doctest::Approx(8.8));
-  CHECK(fwhm(-500) == doctest::Approx(9));
+  CHECK(fwhm(0) == approx(5));
+  CHECK(fwhm(30) == approx(7));
+  CHECK(fwhm(-30.9) == approx(7));  // the identifier's
+  CHECK(fwhm(48) == approx(8.8));
+  CHECK(fwhm(-500) == approx(9));
 }
 
 TEST_CASE("Kernels of DIRECT that are alike share a profile") {
@@ -39,11 +40,11 @@ TEST_CASE("An asymmetric radial factor is shifted towards the axis on both sides
       sum += 0.25 * density;
       moment += 0.25 * density * x;
     }
-    CHECK(sum == doctest::Approx(1).epsilon(1e-9));
+    CHECK(sum == approx(1).epsilon(1e-9));
     return moment;
   };
-  CHECK(mean(40) == doctest::Approx(-sigma / 4));
-  CHECK(mean(-40) == doctest::Approx(sigma / 4));
+  CHECK(mean(40) == approx(-sigma / 4));
+  CHECK(mean(-40) == approx(sigma / 4));
   CHECK(std::abs(mean(0.5)) < 1e-12);
 }
 

@@ -1,6 +1,7 @@
 // Two stages as published: unit sums, the kernel's place and widths, exact adjoints, how far it is from the kernel, and
 // CUDA against the CPU.
 #include "tests/kernels/direct/direct_support.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
@@ -42,7 +43,7 @@ TEST_CASE("The published two stages have exact adjoints for all kernels") {
       const auto projector = here.projector();
       const auto x = random_numbers(grid.voxels(), 1), y = random_numbers(batch.count, 2);
       CHECK(inner(direct_forward(*projector, batch, x), y) ==
-            doctest::Approx(inner(x, direct_back(*projector, batch, y))).epsilon(1e-5));
+            approx(inner(x, direct_back(*projector, batch, y))).epsilon(1e-5));
     }
 }
 
@@ -65,9 +66,9 @@ TEST_CASE("A point's projection by the published two stages has unit sum, its pl
     CHECK(std::abs(moments.mean.x - frame.t(at)) < 0.05);
     CHECK(std::abs(moments.mean.y - frame.s(at)) < 0.05);
     CHECK(std::abs(moments.mean.z - frame.z(at)) < 0.05);
-    CHECK(moments.sigma.x == doctest::Approx(12).epsilon(0.01));
-    CHECK(moments.sigma.y == doctest::Approx(12 / fwhm_per_sigma).epsilon(0.01));
-    CHECK(moments.sigma.z == doctest::Approx(12 / fwhm_per_sigma).epsilon(0.01));
+    CHECK(moments.sigma.x == approx(12).epsilon(0.01));
+    CHECK(moments.sigma.y == approx(12 / fwhm_per_sigma).epsilon(0.01));
+    CHECK(moments.sigma.z == approx(12 / fwhm_per_sigma).epsilon(0.01));
   }
 }
 

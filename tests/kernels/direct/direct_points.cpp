@@ -1,6 +1,7 @@
 // Operators against the uncut reference: projections of points, their moments, and what the cut of a kernel costs.
 #include "kernels/direct/kernel_tables.hpp"
 #include "tests/kernels/direct/direct_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;
@@ -172,8 +173,8 @@ TEST_CASE("As published, the direct FFT comes around at the image's ends, and it
   const auto analytic = direct_forward(*projector, batch, point);
   for (int v = 0; v < 4; ++v) {
     CHECK(sum_of_view(padded, v) < 0.99);
-    CHECK(sum_of_view(periodic, v) == doctest::Approx(1).epsilon(1e-4));
-    CHECK(sum_of_view(analytic, v) == doctest::Approx(1).epsilon(1e-4));
+    CHECK(sum_of_view(periodic, v) == approx(1).epsilon(1e-4));
+    CHECK(sum_of_view(analytic, v) == approx(1).epsilon(1e-4));
   }
   // The opposite end, in the view that is steepest along y.
   const auto far_end = static_cast<std::size_t>(here.set.pixels() + grid.index(10, 22, 6));
@@ -191,7 +192,7 @@ TEST_CASE("As published, the direct FFT comes around at the image's ends, and it
   CHECK(error_of_range(wide_analytic, direct_forward(*here.projector(), batch, point)) < 0.01);
   const auto x = random_numbers(grid.voxels(), 1), y = random_numbers(batch.count, 2);
   CHECK(inner(direct_forward(*projector, batch, x), y) ==
-        doctest::Approx(inner(x, direct_back(*projector, batch, y))).epsilon(1e-5));
+        approx(inner(x, direct_back(*projector, batch, y))).epsilon(1e-5));
 }
 
 TEST_CASE("A direct kernel's table has some 300 points at 3 sigma, 740 at 4, mirrored at its middle") {
@@ -209,7 +210,7 @@ TEST_CASE("A direct kernel's table has some 300 points at 3 sigma, 740 at 4, mir
         CHECK(tables.values(3, 4)[i] == tables.values(3, 4)[tables.points() - 1 - i]);
         sum += double{tables.values(3, 4)[i]};
       }
-      CHECK(sum == doctest::Approx(1).epsilon(1e-6));
+      CHECK(sum == approx(1).epsilon(1e-6));
       const KernelRun& first = tables.runs().front();
       const KernelRun& last = tables.runs().back();
       CHECK(first.dx == -last.dx);
@@ -239,9 +240,9 @@ TEST_CASE("A point's projection has unit sum, its place, and the kernel's widths
       CHECK(std::abs(moments.mean.x - frame.t(at)) < 0.05);
       CHECK(std::abs(moments.mean.y - frame.s(at)) < 0.05);
       CHECK(std::abs(moments.mean.z - frame.z(at)) < 0.05);
-      CHECK(moments.sigma.x == doctest::Approx(12).epsilon(0.01));
-      CHECK(moments.sigma.y == doctest::Approx(6.5 / fwhm_per_sigma).epsilon(0.01));
-      CHECK(moments.sigma.z == doctest::Approx(6.5 / fwhm_per_sigma).epsilon(0.01));
+      CHECK(moments.sigma.x == approx(12).epsilon(0.01));
+      CHECK(moments.sigma.y == approx(6.5 / fwhm_per_sigma).epsilon(0.01));
+      CHECK(moments.sigma.z == approx(6.5 / fwhm_per_sigma).epsilon(0.01));
     }
   }
 }
@@ -262,7 +263,7 @@ TEST_CASE("Each voxel's direct kernel sums to 1 also where it is sampled coarsel
     for (int j = 12; j < 19; ++j)
       for (int i = 12; i < 19; ++i)
         CHECK(sums[static_cast<std::size_t>(grid.index(i, j, 8))] / static_cast<float>(5 * tilts) ==
-              doctest::Approx(1).epsilon(1e-5));
+              approx(1).epsilon(1e-5));
   }
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -1,6 +1,7 @@
 // Kernels that vary and lean: forward a voxel is spread by its own kernel, back a point is seen with the width of the
 // place that sees it (Ha et al. 2013, figures 6 and 7).
 #include "tests/kernels/direct/direct_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;
@@ -46,8 +47,8 @@ TEST_CASE("A variant kernel spreads a voxel by the width at its radius, and sees
       const double s = 4 * std::abs(x - 20.0);
       const RadialShape forward =
           radial_shape(direct_forward(*projector, batch, point), here.lattice(0), here.frame(0));
-      CHECK(forward.mean == doctest::Approx(-4 * (x - 20.0)).epsilon(1e-3));
-      CHECK(forward.sigma == doctest::Approx((7 + 0.1 * s) / fwhm_per_sigma).epsilon(0.02));
+      CHECK(forward.mean == approx(-4 * (x - 20.0)).epsilon(1e-3));
+      CHECK(forward.sigma == approx((7 + 0.1 * s) / fwhm_per_sigma).epsilon(0.02));
     }
     // On the view's lattice a point of the histo-image lies at another voxel of the image.
     const DirectLattice lattice = here.lattice(0);
@@ -63,7 +64,7 @@ TEST_CASE("A variant kernel spreads a voxel by the width at its radius, and sees
       const double centre = (7 + 0.1 * 48) / fwhm_per_sigma;
       const double expected = centre / sigma * std::exp(-0.5 * std::pow(16 / sigma, 2));
       const auto value = [&](int x) { return double{back[static_cast<std::size_t>(here.grid.index(x, 20, 4))]}; };
-      CHECK(value(8 + dx) / value(8) == doctest::Approx(expected).epsilon(0.02));
+      CHECK(value(8 + dx) / value(8) == approx(expected).epsilon(0.02));
     }
   }
 }

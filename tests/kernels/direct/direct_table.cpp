@@ -1,5 +1,6 @@
 // Radial factors by tables: Gaussians in a table, any shape against the reference, exact adjoints, and what is refused.
 #include "tests/kernels/direct/direct_support.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
@@ -49,7 +50,7 @@ TEST_CASE("Direct kernels by tables are the reference's, with exact adjoints; th
     const auto x = random_numbers(grid.voxels(), 1), y = random_numbers(batch.count, 2);
     const auto projector = here.projector();
     const auto forward = direct_forward(*projector, batch, x), back = direct_back(*projector, batch, y);
-    CHECK(inner(forward, y) == doctest::Approx(inner(x, back)).epsilon(1e-5));
+    CHECK(inner(forward, y) == approx(inner(x, back)).epsilon(1e-5));
     const auto exact = here.reference(ReferenceCut::ellipsoid).forward(batch.view(), wide(x));
     CHECK(error_of_range(forward, std::vector<float>(exact.begin(), exact.end())) < 2e-6);
     if (rows > 1) continue;
@@ -77,7 +78,7 @@ TEST_CASE("A point's projection by a table has the table's mean and width across
     CAPTURE(v);
     const auto moments = frame_moments(histo.data() + v * here.set.pixels(), here.lattice(v), here.frame(v));
     CHECK(std::abs(moments.mean.y - mean) < 0.05);
-    CHECK(moments.sigma.y == doctest::Approx(sigma).epsilon(0.02));
+    CHECK(moments.sigma.y == approx(sigma).epsilon(0.02));
   }
 }
 

@@ -3,6 +3,7 @@
 #include "kernels/direct/histo_lines.hpp"
 #include "kernels/direct/histo_tails.hpp"
 #include "tests/kernels/direct/direct_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;
@@ -27,8 +28,8 @@ TEST_CASE(
             const Vec3 along = lor.end2 - lor.end1;
             const Vec3 at = 0.5f * (lor.end1 + lor.end2) + (lor.tof_mm / norm(along)) * along;
             REQUIRE(norm(at - lattice.position(i, j, k).as<float>()) < 1e-3f);
-            REQUIRE(std::hypot(lor.end1.x, lor.end1.y) == doctest::Approx(150).epsilon(1e-5));
-            REQUIRE(std::hypot(lor.end2.x, lor.end2.y) == doctest::Approx(150).epsilon(1e-5));
+            REQUIRE(std::hypot(lor.end1.x, lor.end1.y) == approx(150).epsilon(1e-5));
+            REQUIRE(std::hypot(lor.end2.x, lor.end2.y) == approx(150).epsilon(1e-5));
             REQUIRE(view_of_line(views, along).view == v);
             REQUIRE_FALSE(view_of_line(views, along).is_turned);
           }

@@ -1,5 +1,6 @@
 // Views of DIRECT: their directions and frames, which view a line belongs to, and what is refused.
 #include "tests/kernels/direct/direct_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;
@@ -12,11 +13,11 @@ TEST_CASE("A direct view's axes are at right angles and of unit length, t along 
       const Vec3d s = {-frame.sin_f, frame.cos_f, 0};
       const Vec3d z = {n.y * s.z - n.z * s.y, n.z * s.x - n.x * s.z, n.x * s.y - n.y * s.x};  // n x s
       const Vec3d at = 3.0 * n + 5.0 * s + (-7.0) * z;
-      CHECK(norm(n) == doctest::Approx(1).epsilon(1e-14));
+      CHECK(norm(n) == approx(1).epsilon(1e-14));
       CHECK(std::abs(dot(n, s)) < 1e-15);
-      CHECK(frame.t(at) == doctest::Approx(3).epsilon(1e-12));
-      CHECK(frame.s(at) == doctest::Approx(5).epsilon(1e-12));
-      CHECK(frame.z(at) == doctest::Approx(-7).epsilon(1e-12));
+      CHECK(frame.t(at) == approx(3).epsilon(1e-12));
+      CHECK(frame.s(at) == approx(5).epsilon(1e-12));
+      CHECK(frame.z(at) == approx(-7).epsilon(1e-12));
     }
 }
 

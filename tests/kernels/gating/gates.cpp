@@ -7,6 +7,7 @@
 
 #include "kernels/gating/centre_of_mass.hpp"
 #include "kernels/gating/changing_operators.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -80,7 +81,7 @@ TEST_CASE("phases are equal parts of each cycle, and a cycle that lacks a trigge
 TEST_CASE("by amplitude, gates have equal times or are equal steps, and cut the signal where it crosses a bound") {
   const MotionSignal signal = breathing();
   const auto equal = gates_by_amplitude(signal, 5, GateBounds::equal_time);
-  for (const double time : gate_times(equal, 5)) CHECK(time == doctest::Approx(16).epsilon(1e-6));
+  for (const double time : gate_times(equal, 5)) CHECK(time == approx(16).epsilon(1e-6));
   CHECK(gate_at(equal, 0.01) == 1);
   CHECK(gate_at(equal, 2) == 5);
   CHECK(gate_at(equal, 81) == 0);
@@ -95,9 +96,9 @@ TEST_CASE("by amplitude, gates have equal times or are equal steps, and cut the 
     triangle.value.push_back(i % 2);
   }
   const auto times = gate_times(gates_by_amplitude(triangle, 4, GateBounds::equal_amplitude), 4);
-  CHECK(times[0] == doctest::Approx(40 * (0.24 + 0.02)).epsilon(1e-6));
-  CHECK(times[1] == doctest::Approx(40 * 0.24).epsilon(1e-6));
-  CHECK(times[3] == doctest::Approx(40 * 0.26).epsilon(1e-6));
+  CHECK(times[0] == approx(40 * (0.24 + 0.02)).epsilon(1e-6));
+  CHECK(times[1] == approx(40 * 0.24).epsilon(1e-6));
+  CHECK(times[3] == approx(40 * 0.26).epsilon(1e-6));
   CHECK_THROWS_WITH(gates_by_amplitude({{0, 1}, {2, 2}}, 2, GateBounds::equal_time),
                     doctest::Contains("is 2 all the time"));
   CHECK_THROWS_WITH(gates_by_amplitude({{0}, {2}}, 2, GateBounds::equal_time), doctest::Contains("fewer than two"));
@@ -109,7 +110,7 @@ TEST_CASE("a cycle begins where the signal rises through its median, once, whate
   const auto begins = cycles_of(signal);
   REQUIRE(begins.size() == 20);
   for (std::size_t i = 0; i < begins.size(); ++i)
-    CHECK(begins[i] == doctest::Approx(4.0 * static_cast<double>(i) + 1).epsilon(0.15));
+    CHECK(begins[i] == approx(4.0 * static_cast<double>(i) + 1).epsilon(0.15));
 }
 
 TEST_CASE("where a signal pauses there is no gate, and the other times are shared as if it were not there") {
@@ -120,11 +121,11 @@ TEST_CASE("where a signal pauses there is no gate, and the other times are share
     signal.time_s.push_back(whole.time_s[i]);
     signal.value.push_back(whole.value[i]);
   }
-  CHECK(usual_step_s(signal) == doctest::Approx(0.1));
+  CHECK(usual_step_s(signal) == approx(0.1));
   CHECK(usual_step_s({{3}, {}}) == 0);
   const auto by_time = gates_by_amplitude(signal, 4, GateBounds::equal_time);
   const double known_s = 80 - (41.1 - 19.9);
-  for (const double time : gate_times(by_time, 4)) CHECK(time == doctest::Approx(known_s / 4).epsilon(1e-6));
+  for (const double time : gate_times(by_time, 4)) CHECK(time == approx(known_s / 4).epsilon(1e-6));
   const auto by_phase = gates_by_phase(signal, 4);
   for (const double paused_s : {20.0, 30.0, 41.0}) {
     CHECK(gate_at(by_time, paused_s) == 0);
@@ -156,11 +157,11 @@ TEST_CASE("the events' centre of mass follows a movement, and neither noise nor 
   }
   CHECK(product / std::sqrt(squares * truths) > 0.9);
   CHECK(movement.to_noise > 3);
-  CHECK(movement.direction[2] == doctest::Approx(2 / std::sqrt(5)).epsilon(0.05));
+  CHECK(movement.direction[2] == approx(2 / std::sqrt(5)).epsilon(0.05));
   CHECK(std::abs(movement.direction[1]) < 0.1);
   CHECK(moving_events(0, 0).movement(20).to_noise < 1.3);
   constexpr double a_clocks_s = 1.7e9;  // a stream may count from long before the scan
-  CHECK(moving_events(6, 30, a_clocks_s).movement(20).to_noise == doctest::Approx(movement.to_noise).epsilon(0.02));
+  CHECK(moving_events(6, 30, a_clocks_s).movement(20).to_noise == approx(movement.to_noise).epsilon(0.02));
   CHECK_THROWS_WITH(CentreOfMass(0.2).movement(20), doctest::Contains("too few"));
 }
 
@@ -178,8 +179,8 @@ TEST_CASE("the mean of operators is weighted by their times, and so is its adjoi
   const MeanOperator mean({std::make_shared<const Scale>(grid, 2.0f), std::make_shared<const Scale>(grid, 6.0f)},
                           {3, 1});
   const Image x = Image::filled(grid, 2);
-  CHECK(mean.forward(x).voxels[1] == doctest::Approx(6));
-  CHECK(mean.adjoint(x).voxels[1] == doctest::Approx(60));
+  CHECK(mean.forward(x).voxels[1] == approx(6));
+  CHECK(mean.adjoint(x).voxels[1] == approx(60));
   CHECK(IdentityOperator(grid, Backend::cpu).adjoint(x).voxels[1] == 2);
   CHECK_THROWS_WITH(MeanOperator({std::make_shared<const Scale>(grid, 2.0f)}, {0}), doctest::Contains("a weight"));
 }

@@ -8,6 +8,7 @@
 #include "kernels/ring/tor/tor.hpp"
 #include "kernels/types/image.hpp"
 #include "tests/kernels/blob_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;
@@ -68,16 +69,16 @@ TEST_CASE("the clinical blobs' parameters follow from the lattice's frequencies 
   // (2 pi radius f)^2 = alpha^2 + j_n^2: the first zero at sqrt(2) / edge and the fourth at sqrt(6) / edge leave one
   // alpha, and one radius in edges.
   const double j1 = zero_of_bessel(1), j4 = zero_of_bessel(4);
-  CHECK(j1 == doctest::Approx(6.98793).epsilon(1e-6));
+  CHECK(j1 == approx(6.98793).epsilon(1e-6));
   const double alpha = std::sqrt((j4 * j4 - 3 * j1 * j1) / 2);
-  CHECK(alpha == doctest::Approx(8.3641).epsilon(1e-5));
-  CHECK(alpha == doctest::Approx(8.3689).epsilon(6e-4));
+  CHECK(alpha == approx(8.3641).epsilon(1e-5));
+  CHECK(alpha == approx(8.3689).epsilon(6e-4));
   const double edges = std::sqrt(alpha * alpha + j1 * j1) / (2 * std::numbers::pi * std::numbers::sqrt2);
-  CHECK(2.5 / edges == doctest::Approx(2.0382).epsilon(1e-5));
-  CHECK(2.5 / edges == doctest::Approx(2.0375).epsilon(4e-4));
+  CHECK(2.5 / edges == approx(2.0382).epsilon(1e-5));
+  CHECK(2.5 / edges == approx(2.0375).epsilon(4e-4));
   // And the published edge gives the published alpha by the first condition alone.
   const double rate = 2 * std::numbers::pi * std::numbers::sqrt2 * 2.5 / 2.0375;
-  CHECK(std::sqrt(rate * rate - j1 * j1) == doctest::Approx(8.3689).epsilon(1e-5));
+  CHECK(std::sqrt(rate * rate - j1 * j1) == approx(8.3689).epsilon(1e-5));
   const Blob clinical{2.5f, 8.3689f};
   CHECK(std::abs(spectrum(clinical, 2.0375f, std::sqrt(2.0) / 2.0375)) < 1e-6);
   CHECK(std::abs(spectrum(clinical, 2.0375f, std::sqrt(6.0) / 2.0375)) < 1e-6);
@@ -87,8 +88,8 @@ TEST_CASE("the clinical blobs' parameters follow from the lattice's frequencies 
 TEST_CASE("the radius of uniform blobs is the literature's") {
   // Philips' clinical blobs: radius 2.5, lattice edge 2.0375, alpha 8.3689. Matej and Lewitt's standard: alpha 10.4,
   // radius 1.994 in units of which the lattice's edge is the square root of two.
-  CHECK(uniform_blob_radius_mm(2.0375f, 8.3689f) == doctest::Approx(2.5).epsilon(1e-5));
-  CHECK(uniform_blob_radius_mm(std::numbers::sqrt2_v<float>, 10.4f) == doctest::Approx(1.994).epsilon(1e-3));
+  CHECK(uniform_blob_radius_mm(2.0375f, 8.3689f) == approx(2.5).epsilon(1e-5));
+  CHECK(uniform_blob_radius_mm(std::numbers::sqrt2_v<float>, 10.4f) == approx(1.994).epsilon(1e-3));
   CHECK_THROWS_AS(uniform_blob_radius_mm(0, 8), std::invalid_argument);
   CHECK_THROWS_AS(uniform_blob_radius_mm(4, NAN), std::invalid_argument);
 }
@@ -98,7 +99,7 @@ TEST_CASE("a blob's integral over space is the volume of a node, half a cube of 
     const Blob blob{7, alpha};
     const BlobProfile profile(blob, 6);
     const double volume = integral(7, [&](double r) { return 4 * std::numbers::pi * r * r * profile(r); });
-    CHECK(volume == doctest::Approx(108).epsilon(1e-7));
+    CHECK(volume == approx(108).epsilon(1e-7));
     CHECK(profile(7.001) == 0);
   }
 }
@@ -111,7 +112,7 @@ TEST_CASE("the TOR's blob response times the volume of a node is the line integr
     for (const double s : {0.0, 0.5, 1.7, 3.0, 4.6}) {
       const double half = std::sqrt(a * a - s * s);
       const double line = 2 * integral(half, [&](double l) { return profile(std::sqrt(s * s + l * l)); });
-      CHECK(0.5 * edge * edge * edge * response(s) == doctest::Approx(line).epsilon(1e-6));
+      CHECK(0.5 * edge * edge * edge * response(s) == approx(line).epsilon(1e-6));
     }
   }
 }

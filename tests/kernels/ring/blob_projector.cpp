@@ -8,6 +8,7 @@
 #include "kernels/simulate/phantom.hpp"
 #include "tests/kernels/blob_support.hpp"
 #include "tests/kernels/line_support.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
@@ -55,8 +56,7 @@ void check_against_reference(Backend backend, CudaPath path = CudaPath::automati
       CHECK(found.tally.skipped == expected.tally.skipped);
       // One line of 84 meets only the support's last tenths of a millimetre, where a tile's floats give the weight to a
       // percent.
-      CHECK(found.tally.log_sum ==
-            doctest::Approx(expected.tally.log_sum).epsilon(path == CudaPath::tiled ? 2e-4 : 1e-5));
+      CHECK(found.tally.log_sum == approx(expected.tally.log_sum).epsilon(path == CudaPath::tiled ? 2e-4 : 1e-5));
     }
 }
 
@@ -66,7 +66,7 @@ void check_adjoint(Backend backend) {
   const EventBatch events = batch_of(random_lines(grid, 2000, 3), {40.5f, 0});
   const auto x = random_numbers(grid.voxels(), 4), y = random_numbers(events.count, 5);
   const Projections found = project(*make_blob_projector(grid, {}, backend), events, x, y);
-  CHECK(inner(found.forward, y) == doctest::Approx(inner(x, found.back)).epsilon(1e-5));
+  CHECK(inner(found.forward, y) == approx(inner(x, found.back)).epsilon(1e-5));
 }
 
 }  // namespace
@@ -98,7 +98,7 @@ TEST_CASE("CUDA's blob projector by tiles agrees with the CPU's where paths cros
   const Projections expected = project(*make_blob_projector(grid, {}, Backend::cpu), events, image, values);
   CHECK(rms_of_range(found.em, expected.em) < 1e-5);  // from a few lines with next to no expectation
   CHECK(found.tally.used == expected.tally.used);
-  CHECK(found.tally.log_sum == doctest::Approx(expected.tally.log_sum).epsilon(1e-6));
+  CHECK(found.tally.log_sum == approx(expected.tally.log_sum).epsilon(1e-6));
 }
 
 TEST_CASE("a non-ToF projection of blobs is the line integral of their density") {
@@ -121,7 +121,7 @@ TEST_CASE("a non-ToF projection of blobs is the line integral of their density")
     const EventBatch line = batch_of({{end1, end2, 0}});
     float sum = 0;
     make_blob_projector(grid, {}, Backend::cpu)->forward(line.view(), image.voxels.data(), &sum);
-    CHECK(static_cast<double>(sum) == doctest::Approx(integral).epsilon(1e-5));
+    CHECK(static_cast<double>(sum) == approx(integral).epsilon(1e-5));
   }
 }
 
@@ -151,7 +151,7 @@ TEST_CASE("blobs whose coefficients are a phantom's activity project to its chor
   const auto projector = make_blob_projector(grid, {}, Backend::cpu);
   const auto found = forward_of(*projector, events, image.voxels.to_vector());
   for (std::size_t i = 0; i < found.size(); ++i)
-    CHECK(static_cast<double>(found[i]) == doctest::Approx(chords[i]).epsilon(0.02));
+    CHECK(static_cast<double>(found[i]) == approx(chords[i]).epsilon(0.02));
 }
 
 TEST_CASE("ToF projections of blobs summed over bins are the non-ToF projection") {
@@ -168,7 +168,7 @@ TEST_CASE("ToF projections of blobs summed over bins are the non-ToF projection"
     const auto part = forward_of(*projector, batch_of(shifted, tof), image);
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += static_cast<double>(part[i]);
   }
-  for (std::size_t i = 0; i < sum.size(); ++i) CHECK(sum[i] == doctest::Approx(whole[i]).epsilon(1e-3));
+  for (std::size_t i = 0; i < sum.size(); ++i) CHECK(sum[i] == approx(whole[i]).epsilon(1e-3));
 }
 
 TEST_CASE("a blob projector refuses voxels and blobs that are not valid") {

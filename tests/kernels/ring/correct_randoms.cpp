@@ -6,6 +6,7 @@
 #include "kernels/ring/correct/normalisation.hpp"
 #include "kernels/ring/correct/randoms.hpp"
 #include "tests/kernels/ring/correct_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;
@@ -82,10 +83,10 @@ TEST_CASE("fan sums by modules are those over all pairs in coincidence") {
       for (std::uint32_t b = 0; b < 16; ++b)
         if (a != b && scanner.in_coincidence(a, b)) fan += s[b];
       CAPTURE(a);
-      CHECK(fans[a] == doctest::Approx(fan).epsilon(1e-12));
+      CHECK(fans[a] == approx(fan).epsilon(1e-12));
       total += 0.5 * s[a] * fan;
     }
-    CHECK(sums.total(s) == doctest::Approx(total).epsilon(1e-12));
+    CHECK(sums.total(s) == approx(total).epsilon(1e-12));
   }
 }
 
@@ -94,9 +95,9 @@ TEST_CASE("a given rate is spread over all pairs by the crystals' efficiencies")
   const RandomsModel model = randoms_of_rate(*scan.scanner, 5000);
   double total = 0;
   for (const auto& [pair, n] : scan.counted) total += static_cast<double>(model.rate(pair.first, pair.second));
-  CHECK(total == doctest::Approx(5000).epsilon(1e-5));
+  CHECK(total == approx(5000).epsilon(1e-5));
   const auto crystals = DelayedScan::crystals();
-  CHECK(model.factor[7] / model.factor[200] == doctest::Approx(crystals[7] / crystals[200]).epsilon(1e-5));
+  CHECK(model.factor[7] / model.factor[200] == approx(crystals[7] / crystals[200]).epsilon(1e-5));
   CHECK_THROWS_WITH(randoms_of_rate(*scan.scanner, -1), doctest::Contains("rate of randoms"));
 }
 
@@ -142,8 +143,8 @@ TEST_CASE("a normalisation replaces crystals' efficiencies and the calibration, 
   scanner.bin_efficiency.assign(22, 0.25f);
   const auto replaced = with_normalisation(
       scanner, {.crystal_efficiency = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, .calibration = 3});
-  CHECK(replaced->efficiency(10, 1) == doctest::Approx(3 * 2 * 11));
-  CHECK(replaced->efficiency(5, 3) == doctest::Approx(3 * 4 * 6));
+  CHECK(replaced->efficiency(10, 1) == approx(3 * 2 * 11));
+  CHECK(replaced->efficiency(5, 3) == approx(3 * 4 * 6));
   CHECK(without_normalisation(scanner)->efficiency(10, 1) == 1);
   CHECK_THROWS_WITH(with_normalisation(scanner, {.crystal_efficiency = {1, 2}}), doctest::Contains("16 detectors"));
 }

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "kernels/ring/correct/scatter.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -45,12 +46,11 @@ TEST_CASE("a line has one place in the sinogram, whichever detector comes first"
     CHECK(one.phi <= scatter_pi + 1e-6f);
     // The foot of the perpendicular from the axis, and ToF as a point of the line.
     const Vec3 along = (1 / norm(lor.end2 - lor.end1)) * (lor.end2 - lor.end1);
-    CHECK(lor.end1.x * std::cos(one.phi) + lor.end1.y * std::sin(one.phi) == doctest::Approx(one.s).epsilon(1e-4));
-    CHECK(lor.end2.x * std::cos(one.phi) + lor.end2.y * std::sin(one.phi) ==
-          doctest::Approx(one.s).epsilon(2e-3).scale(200));
+    CHECK(lor.end1.x * std::cos(one.phi) + lor.end1.y * std::sin(one.phi) == approx(one.s).epsilon(1e-4));
+    CHECK(lor.end2.x * std::cos(one.phi) + lor.end2.y * std::sin(one.phi) == approx(one.s).epsilon(2e-3).scale(200));
     CHECK(one.tof * (along.x * -std::sin(one.phi) + along.y * std::cos(one.phi)) * lor.tof_mm >= 0);
-    CHECK(other.phi == doctest::Approx(one.phi).epsilon(1e-5));
-    CHECK(other.s == doctest::Approx(one.s).epsilon(1e-3).scale(200));
+    CHECK(other.phi == approx(one.phi).epsilon(1e-5));
+    CHECK(other.s == approx(one.s).epsilon(1e-3).scale(200));
     CHECK(other.z_a == one.z_a);
     CHECK(other.z_b == one.z_b);
     CHECK(other.tof == one.tof);
@@ -65,7 +65,7 @@ TEST_CASE("samples lie on the lines that the estimate names, and keep their valu
         const Lor line = e.line({s, p, 1, 3, t}, 300);
         const float k[3] = {static_cast<float>(s), static_cast<float>(p), static_cast<float>(t)};
         const float there = linear((k[0] - 3) * 30, k[1] * scatter_pi / 6, -12.5f, 37.5f, (k[2] - 2) * 40);
-        CHECK(scatter_at(e, sinogram_place(line)) == doctest::Approx(there).epsilon(1e-4));
+        CHECK(scatter_at(e, sinogram_place(line)) == approx(there).epsilon(1e-4));
       }
 }
 
@@ -75,19 +75,17 @@ TEST_CASE("a linear function is reproduced between samples") {
   const auto any = [&](float low, float high) { return std::uniform_real_distribution<float>(low, high)(random); };
   for (int i = 0; i < 1000; ++i) {
     const SinogramPlace place{any(-90, 90), any(0, scatter_pi * 5 / 6), any(-37, 37), any(-37, 37), any(-80, 80)};
-    CHECK(scatter_at(e, place) ==
-          doctest::Approx(linear(place.s, place.phi, place.z_a, place.z_b, place.tof)).epsilon(1e-5));
+    CHECK(scatter_at(e, place) == approx(linear(place.s, place.phi, place.z_a, place.z_b, place.tof)).epsilon(1e-5));
   }
 }
 
 TEST_CASE("half a turn on, the line is turned over, and beyond the samples values stay") {
   const ScatterEstimate e =
       filled([](float s, float, float a, float b, float t) { return 300 + s - a + 2 * b + t / 4; });
-  CHECK(scatter_at(e, {40, scatter_pi, 10, -20, 30}) ==
-        doctest::Approx(scatter_at(e, {-40, 0, -20, 10, -30})).epsilon(1e-5));
+  CHECK(scatter_at(e, {40, scatter_pi, 10, -20, 30}) == approx(scatter_at(e, {-40, 0, -20, 10, -30})).epsilon(1e-5));
   const float middle = scatter_at(e, {40, scatter_pi * 11 / 12, 10, -20, 30});
-  CHECK(middle == doctest::Approx(0.5f * (scatter_at(e, {40, scatter_pi * 10 / 12, 10, -20, 30}) +
-                                          scatter_at(e, {40, scatter_pi, 10, -20, 30})))
+  CHECK(middle == approx(0.5f * (scatter_at(e, {40, scatter_pi * 10 / 12, 10, -20, 30}) +
+                                 scatter_at(e, {40, scatter_pi, 10, -20, 30})))
                       .epsilon(1e-5));
   CHECK(scatter_at(e, {500, 1, 0, 0, 0}) == scatter_at(e, {90, 1, 0, 0, 0}));
   CHECK(scatter_at(e, {0, 1, -400, 0, 900}) == scatter_at(e, {0, 1, -37.5f, 0, 80}));
@@ -96,7 +94,7 @@ TEST_CASE("half a turn on, the line is turned over, and beyond the samples value
 TEST_CASE("without ToF the samples are summed, width by width") {
   const ScatterEstimate e = filled(linear), lines = e.without_tof();
   CHECK_FALSE(lines.has_tof());
-  CHECK(scatter_at(lines, {30, 0, 12.5f, 12.5f, 77}) == doctest::Approx(5 * 40 * linear(30, 0, 12.5f, 12.5f, 0)));
+  CHECK(scatter_at(lines, {30, 0, 12.5f, 12.5f, 77}) == approx(5 * 40 * linear(30, 0, 12.5f, 12.5f, 0)));
 }
 
 TEST_CASE("an estimate that does not fit together is refused") {

@@ -6,6 +6,7 @@
 
 #include "kernels/ring/correct/singles_randoms.hpp"
 #include "tests/kernels/ring/correct_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;
@@ -80,16 +81,16 @@ TEST_CASE("randoms from singles are the window times the product of rates") {
   std::vector<double> cps(512, 1000.0);
   cps[7] = 3000;
   const RandomsModel model = randoms_from_singles(*scanner, cps, 8e-9);
-  CHECK(model.rate(300, 20) == doctest::Approx(8e-9 * 1e6));
-  CHECK(model.rate(300, 7) == doctest::Approx(8e-9 * 3e6));
+  CHECK(model.rate(300, 20) == approx(8e-9 * 1e6));
+  CHECK(model.rate(300, 7) == approx(8e-9 * 3e6));
 }
 
 TEST_CASE("without prompts and with a short window the singles-prompts method gives the product of singles") {
   const auto scanner = make_scanner(small_ring());
   const std::vector<double> cps(512, 10.0), none(512, 0.0);
   const auto made = randoms_from_singles_and_prompts(*scanner, cps, none, 8e-9);
-  CHECK(made.model.rate(300, 20) == doctest::Approx(8e-9 * 100).epsilon(1e-4));
-  CHECK(made.isolated == doctest::Approx(1 - 5120 * 8e-9).epsilon(1e-6));
+  CHECK(made.model.rate(300, 20) == approx(8e-9 * 100).epsilon(1e-4));
+  CHECK(made.isolated == approx(1 - 5120 * 8e-9).epsilon(1e-6));
   CHECK(made.below_prompts == 0);
 }
 
@@ -108,7 +109,7 @@ TEST_CASE("the singles-prompts method gives the randoms of a sorter that rejects
   const double expected = seconds * sums.total(s);
   CAPTURE(counted.randoms);
   REQUIRE(counted.randoms > 3000);
-  CHECK(expected == doctest::Approx(counted.randoms).epsilon(3 / std::sqrt(counted.randoms)));
+  CHECK(expected == approx(counted.randoms).epsilon(3 / std::sqrt(counted.randoms)));
   // The plain product takes the photons of true pairs for free ones and knows no rejection: far too many.
   const RandomsModel plain = randoms_from_singles(*scanner, singles, 2 * tau);
   CHECK(seconds * sums.total({plain.factor.begin(), plain.factor.end()}) > 1.5 * counted.randoms);
@@ -120,7 +121,7 @@ TEST_CASE("the singles-prompts method gives the randoms of a sorter that rejects
       model += seconds * s[d] * fans[d];
       events += counted.randoms_of[d];
     }
-    CHECK(model == doctest::Approx(events).epsilon(4 / std::sqrt(events)));
+    CHECK(model == approx(events).epsilon(4 / std::sqrt(events)));
   }
 }
 

@@ -1,12 +1,12 @@
 // Attenuation of lines through a cylinder against exp(-mu L), the terms of events against their formula, and CUDA
 // against the CPU.
-#include "kernels/ring/correct/event_terms.hpp"
-
 #include <limits>
 
+#include "kernels/ring/correct/event_terms.hpp"
 #include "kernels/ring/correct/normalisation.hpp"
 #include "kernels/simulate/phantom.hpp"
 #include "tests/kernels/ring/correct_support.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
@@ -82,7 +82,7 @@ TEST_CASE("terms are efficiency x attenuation x exposure, and randoms and scatte
     for (std::int64_t i = 0; i < events.count; ++i) {
       const std::uint32_t a = events.detector1[i], b = events.detector2[i];
       const float kept = survival[static_cast<std::size_t>(i)], m = scanner->efficiency(a, b) * kept * 0.8f;
-      CHECK(events.multiplicative[i] == doctest::Approx(m).epsilon(1e-5));
+      CHECK(events.multiplicative[i] == approx(m).epsilon(1e-5));
       if (m == 0) {
         CHECK(std::isinf(events.additive[i]));
         ++infinite;
@@ -90,7 +90,7 @@ TEST_CASE("terms are efficiency x attenuation x exposure, and randoms and scatte
       }
       const float share = of_bins ? 1.0f / 21 : 1.0f, width = of_bins ? events.tof.bin_width_mm : 1.0f;
       CHECK(events.additive[i] ==
-            doctest::Approx(20 * (1.5f * randoms->rate(a, b) * share / m + 0.02f * width / kept)).epsilon(1e-4));
+            approx(20 * (1.5f * randoms->rate(a, b) * share / m + 0.02f * width / kept)).epsilon(1e-4));
     }
     CHECK(infinite > 0);
   }

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "kernels/correct/decay.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -31,13 +32,13 @@ std::vector<CountedTime> decaying_counts(double true_cps, double tau_s, DeadTime
 TEST_CASE("without noise the fit of each model gives its dead time and true rate back") {
   for (const DeadTimeModel model : {DeadTimeModel::non_paralysable, DeadTimeModel::paralysable}) {
     const DeadTimeFit fit = fit_dead_time(decaying_counts(2e5, 1.7e-6, model, nullptr), fitted_half_life_s, model);
-    CHECK(fit.dead_time_s == doctest::Approx(1.7e-6).epsilon(1e-9));
-    CHECK(fit.true_cps == doctest::Approx(2e5).epsilon(1e-9));
+    CHECK(fit.dead_time_s == approx(1.7e-6).epsilon(1e-9));
+    CHECK(fit.true_cps == approx(2e5).epsilon(1e-9));
     CHECK(fit.chi2 < 1e-6);
     CHECK(fit.points == 40);
     // The share that is live at a counted rate is what the model says.
     const double n = 1e5, m = model == DeadTimeModel::paralysable ? n * std::exp(-0.17) : n / 1.17;
-    CHECK(live_fraction(m, fit.dead_time_s, model) == doctest::Approx(m / n).epsilon(1e-9));
+    CHECK(live_fraction(m, fit.dead_time_s, model) == approx(m / n).epsilon(1e-9));
   }
 }
 
@@ -55,7 +56,7 @@ TEST_CASE("of Poisson counts the dead time is right within its error, and the ot
       CHECK(fit.chi2 < 80);
       CHECK(fit_dead_time(counts, fitted_half_life_s, other).chi2 > fit.chi2);
     }
-    CHECK(std::sqrt(squares) == doctest::Approx(1).epsilon(0.3));
+    CHECK(std::sqrt(squares) == approx(1).epsilon(0.3));
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "kernels/ring/simulate/ring_scanner.hpp"
 #include "tests/kernels/ring/normalise_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;
@@ -77,7 +78,7 @@ TEST_CASE("efficiencies from delayeds are the true ones, but for counting errors
   for (std::size_t i = 0; i < truth.size(); ++i) {
     squares += std::pow(static_cast<double>(found.efficiency[i]) * mean / truth[i] - 1, 2);
     expected += 1 / found.counted[i];
-    CHECK(found.error[i] == doctest::Approx(1 / std::sqrt(found.counted[i])));
+    CHECK(found.error[i] == approx(1 / std::sqrt(found.counted[i])));
   }
   // Each of the flux's 65 coefficients takes up what efficiencies, uniform from 0.6 to 1, have of its function.
   const double spread = 0.4 / std::sqrt(12.0) / 0.8;
@@ -103,7 +104,7 @@ TEST_CASE("dead and hot crystals of a scan of an unknown source are found and le
   CHECK(found.error[700] == 0);
   double mean = 0;
   for (const float e : found.efficiency) mean += static_cast<double>(e) / static_cast<double>(truth.size() - 2);
-  CHECK(mean == doctest::Approx(1).epsilon(1e-6));
+  CHECK(mean == approx(1).epsilon(1e-6));
 }
 
 TEST_CASE("too few delayeds for the flux are one error") {

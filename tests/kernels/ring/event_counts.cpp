@@ -6,6 +6,7 @@
 #include "kernels/sort/select.hpp"
 #include "kernels/types/join_events.hpp"
 #include "tests/kernels/line_support.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
@@ -63,7 +64,7 @@ void check_counted(ListModeProjector& projector, ListModeProjector& reference) {
   for (const EmTally& tally : {bins_tally, list_tally, reference_tally}) {
     CHECK(tally.used == 397);
     CHECK(tally.skipped == 3);
-    CHECK(tally.log_sum == doctest::Approx(list_tally.log_sum).epsilon(1e-5));
+    CHECK(tally.log_sum == approx(list_tally.log_sum).epsilon(1e-5));
   }
 }
 

@@ -3,6 +3,7 @@
 #include "kernels/ring/tor/tor.hpp"
 #include "tests/kernels/line_support.hpp"
 #include "tests/kernels/ring/joseph_support.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 namespace tofstream::testing {
@@ -23,7 +24,7 @@ void check_cuda_joseph(const Grid& grid, JosephSettings settings, const EventBat
   CHECK(actual.tally.skipped == expected.tally.skipped);
   // Terms of either sign cancel in the sum, so its error is judged relative to their number.
   CHECK(std::abs(actual.tally.log_sum - expected.tally.log_sum) < 1e-6 * static_cast<double>(batch.count));
-  CHECK(inner(actual.forward, values) == doctest::Approx(inner(image, actual.back)).epsilon(1e-5));
+  CHECK(inner(actual.forward, values) == approx(inner(image, actual.back)).epsilon(1e-5));
 }
 
 void check_cuda_joseph(const Grid& grid, const JosephSettings& settings, const EventBatch& batch) {
@@ -128,7 +129,7 @@ TEST_CASE("a plan of events serves every pass, and holds what it says") {
     const EmTally a = projector->em_step(events.view(), x.data(), once.data());
     const EmTally b = projector->planned_em_step(plan.get(), events.view(), x.data(), planned.data());
     CHECK(a.used == b.used);
-    CHECK(a.log_sum == doctest::Approx(b.log_sum).epsilon(1e-12));
+    CHECK(a.log_sum == approx(b.log_sum).epsilon(1e-12));
     CHECK(error_of_range(planned.to_vector(), once.to_vector()) < 1e-6);
   }
 }
@@ -166,7 +167,7 @@ TEST_CASE("fixed-point sums hold all events along one line of voxels") {
     projector->em_step(events.view(), x.data(), sums.data());
     const std::vector<float> sum = sums.to_vector();
     for (int i = 0; i < 9; ++i)  // each event adds 4 mm / 36 mm
-      CHECK(sum[static_cast<std::size_t>(grid.index(i, 4, 4))] == doctest::Approx(count / 9.0).epsilon(1e-5));
+      CHECK(sum[static_cast<std::size_t>(grid.index(i, 4, 4))] == approx(count / 9.0).epsilon(1e-5));
   }
 }
 

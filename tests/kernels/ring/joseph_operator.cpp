@@ -2,6 +2,7 @@
 // EM step against forward, ratio and back, and images that repeat bit for bit.
 #include "kernels/project/expectation.hpp"
 #include "tests/kernels/ring/joseph_support.hpp"
+#include "tests/support/approx.hpp"
 
 namespace tofstream::testing {
 
@@ -54,7 +55,7 @@ TEST_CASE("Joseph on the CPU equals the reference with every instruction set") {
       CHECK(error_of_range(actual.em, expected.em) < 1e-5);
       CHECK(actual.tally.used == expected.tally.used);
       CHECK(actual.tally.skipped == expected.tally.skipped);
-      CHECK(actual.tally.log_sum == doctest::Approx(expected.tally.log_sum).epsilon(1e-6));
+      CHECK(actual.tally.log_sum == approx(expected.tally.log_sum).epsilon(1e-6));
     });
   }
 }
@@ -68,11 +69,11 @@ TEST_CASE("Joseph's back projection is the adjoint of its forward projection") {
     const auto& oracle = dynamic_cast<const ReferenceProjector&>(*reference);
     const std::vector<double> xd(x.begin(), x.end()), yd(y.begin(), y.end());
     CHECK(inner(oracle.forward(batch.view(), xd), yd) ==
-          doctest::Approx(inner(xd, oracle.back(batch.view(), yd))).epsilon(1e-12));
+          approx(inner(xd, oracle.back(batch.view(), yd))).epsilon(1e-12));
     for_each_instruction_set([&](const std::string&) {
       const auto cpu = make_joseph_projector(c.grid, c.settings, Backend::cpu);
       const Projections p = project(*cpu, batch, x, y);
-      CHECK(inner(p.forward, y) == doctest::Approx(inner(x, p.back)).epsilon(1e-5));
+      CHECK(inner(p.forward, y) == approx(inner(x, p.back)).epsilon(1e-5));
     });
   }
 }
@@ -102,7 +103,7 @@ TEST_CASE("Joseph's EM step is forward, ratio and back; it skips what cannot be 
   const Projections actual = project(*cpu, batch, image, ratio);
   CHECK(actual.tally.skipped == 4);
   CHECK(actual.tally.used == batch.count - 4);
-  CHECK(actual.tally.log_sum == doctest::Approx(log_sum).epsilon(1e-9));
+  CHECK(actual.tally.log_sum == approx(log_sum).epsilon(1e-9));
   CHECK(error_of_range(actual.em, actual.back) < 1e-6);
 }
 
@@ -117,7 +118,7 @@ TEST_CASE("Joseph adds into the image that it is given; null values are ones") {
     const std::vector<float> one(static_cast<std::size_t>(batch.count), 1.0f);
     projector->back(batch.view(), one.data(), alone.data());
     projector->back(batch.view(), nullptr, onto.data());
-    for (std::size_t v = 0; v < voxels; ++v) CHECK(onto[v] == doctest::Approx(2.0f + alone[v]).epsilon(1e-6));
+    for (std::size_t v = 0; v < voxels; ++v) CHECK(onto[v] == approx(2.0f + alone[v]).epsilon(1e-6));
   }
 }
 

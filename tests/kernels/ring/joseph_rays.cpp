@@ -1,5 +1,6 @@
 // Joseph's line integrals of an image of ones against values worked out by hand, with both edge rules.
 #include "tests/kernels/ring/joseph_support.hpp"
+#include "tests/support/approx.hpp"
 
 namespace tofstream::testing {
 
@@ -57,7 +58,7 @@ void check_rays(ListModeProjector& projector, JosephSettings::Edge edge) {
   for (std::size_t i = 0; i < sums.size(); ++i) {
     const double expected = edge == JosephSettings::Edge::full ? rays()[i].full : rays()[i].clipped;
     INFO(rays()[i].what);
-    CHECK(static_cast<double>(sums[i]) == doctest::Approx(expected).epsilon(1e-6));
+    CHECK(static_cast<double>(sums[i]) == approx(expected).epsilon(1e-6));
   }
 }
 
@@ -89,8 +90,7 @@ TEST_CASE("One Joseph weight is the step times the bilinear fractions") {
   for (const auto& voxel : voxels) {
     auto& cell = image[static_cast<std::size_t>(box().index(4, voxel.j, voxel.k))];
     cell = 1;
-    CHECK(static_cast<double>(forward_of(*reference, batch, image)[0]) ==
-          doctest::Approx(step * voxel.fraction).epsilon(1e-6));
+    CHECK(static_cast<double>(forward_of(*reference, batch, image)[0]) == approx(step * voxel.fraction).epsilon(1e-6));
     cell = 0;
   }
 }

@@ -1,6 +1,7 @@
 // Joseph with time of flight: one weight by hand, bins that sum to non-ToF, the sign of ToF, the
 // cut, and the rescaled bins of Edge::clipped.
 #include "tests/kernels/ring/joseph_support.hpp"
+#include "tests/support/approx.hpp"
 
 namespace tofstream::testing {
 
@@ -36,10 +37,10 @@ TEST_CASE("One ToF weight is the step times the Gaussian's integral over the bin
     const double expected = 2 * (normal(upper / sigma) - normal(lower / sigma)) / (normal(3) - normal(-3));
     for_each_instruction_set([&](const std::string&) {
       const auto cpu = make_joseph_projector(box(), {}, Backend::cpu);
-      CHECK(static_cast<double>(forward_of(*cpu, batch, image)[0]) == doctest::Approx(expected).epsilon(2e-6));
+      CHECK(static_cast<double>(forward_of(*cpu, batch, image)[0]) == approx(expected).epsilon(2e-6));
     });
     CHECK(static_cast<double>(forward_of(*make_joseph_reference(box(), {}), batch, image)[0]) ==
-          doctest::Approx(expected).epsilon(1e-7));
+          approx(expected).epsilon(1e-7));
   }
 }
 
@@ -57,7 +58,7 @@ TEST_CASE("Joseph's ToF bins sum to the non-ToF projection") {
       const auto expected = forward_of(*projector, without, image);
       const auto sum = sum_over_bins(*projector, batch.to(Memory::host), bins, image);
       for (std::size_t i = 0; i < sum.size(); ++i)
-        CHECK(sum[i] == doctest::Approx(static_cast<double>(expected[i])).epsilon(1e-5));
+        CHECK(sum[i] == approx(static_cast<double>(expected[i])).epsilon(1e-5));
     }
   }
 }
@@ -71,7 +72,7 @@ TEST_CASE("Positive ToF lies towards end 2") {
     const auto sums = forward_of(*make_joseph_projector(box(), {edge}, Backend::cpu), batch, image);
     CHECK(sums[0] > 0.2f);
     CHECK(sums[1] == 0.0f);  // 14 mm away: beyond 3 sigma
-    CHECK(sums[2] == doctest::Approx(sums[0]).epsilon(1e-6));
+    CHECK(sums[2] == approx(sums[0]).epsilon(1e-6));
     CHECK(sums[3] == 0.0f);
   }
 }
@@ -84,11 +85,11 @@ TEST_CASE("A bin of Edge::clipped inside the image sums to the bin's width") {
     const double expected = width > 0 ? static_cast<double>(width) : 1.0;
     const auto reference = make_joseph_reference(grid, {JosephSettings::Edge::clipped});
     for (const float sum : forward_of(*reference, batch, ones(grid)))
-      CHECK(static_cast<double>(sum) == doctest::Approx(expected).epsilon(1e-7));
+      CHECK(static_cast<double>(sum) == approx(expected).epsilon(1e-7));
     for_each_instruction_set([&](const std::string&) {
       const auto cpu = make_joseph_projector(grid, {JosephSettings::Edge::clipped}, Backend::cpu);
       for (const float sum : forward_of(*cpu, batch, ones(grid)))
-        CHECK(static_cast<double>(sum) == doctest::Approx(expected).epsilon(2e-6));
+        CHECK(static_cast<double>(sum) == approx(expected).epsilon(2e-6));
     });
   }
 }
@@ -106,9 +107,9 @@ TEST_CASE("A bin of Edge::clipped that reaches out of the image keeps its outer 
   const auto clipped = JosephSettings{JosephSettings::Edge::clipped};
   const double expected = 2 * inside / all;
   CHECK(static_cast<double>(forward_of(*make_joseph_reference(box(), clipped), batch, ones(box()))[0]) ==
-        doctest::Approx(expected).epsilon(1e-7));
+        approx(expected).epsilon(1e-7));
   CHECK(static_cast<double>(forward_of(*make_joseph_projector(box(), clipped, Backend::cpu), batch, ones(box()))[0]) ==
-        doctest::Approx(expected).epsilon(1e-6));
+        approx(expected).epsilon(1e-6));
 }
 
 TEST_CASE("ToF that is not finite, or far outside, touches nothing") {

@@ -9,6 +9,7 @@
 #include "kernels/ring/sensitivity/sensitivity.hpp"
 #include "tests/kernels/ring/correct_support.hpp"
 #include "tests/kernels/ring/sensitivity_support.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
@@ -51,7 +52,7 @@ TEST_CASE("a scanner's pattern of live fractions is a factor of every pair's eff
   patterned.validate();
   for (std::uint32_t a = 0; a < 44; a += 3)
     for (std::uint32_t b = 0; b < 44; b += 5)
-      CHECK(patterned.efficiency(a, b) == doctest::Approx(crystals.efficiency(a, b)).epsilon(1e-5));
+      CHECK(patterned.efficiency(a, b) == approx(crystals.efficiency(a, b)).epsilon(1e-5));
   const auto projector = make_joseph_reference(Grid::centred(11, 9, 7, {6, 6, 5}), {});
   const Image one = compute_sensitivity(patterned, *projector).image,
               other = compute_sensitivity(crystals, *projector).image;
@@ -90,19 +91,18 @@ TEST_CASE("events' terms have the pattern of their batch, on the CPU and on a GP
   for (std::int64_t i = 0; i < batch.count; ++i) {
     const double live =
         live_of_module(scanner->module_of(batch.detector1[i])) * live_of_module(scanner->module_of(batch.detector2[i]));
-    REQUIRE(batch.multiplicative[i] ==
-            doctest::Approx(live * static_cast<double>(plain.multiplicative[i])).epsilon(1e-5));
+    REQUIRE(batch.multiplicative[i] == approx(live * static_cast<double>(plain.multiplicative[i])).epsilon(1e-5));
     // Randoms as counted do not fall with m; those before losses do, and cancel.
-    REQUIRE(batch.additive[i] == doctest::Approx(static_cast<double>(plain.additive[i]) / live).epsilon(1e-5));
-    REQUIRE(lost_too.additive[i] == doctest::Approx(plain.additive[i]).epsilon(1e-5));
+    REQUIRE(batch.additive[i] == approx(static_cast<double>(plain.additive[i]) / live).epsilon(1e-5));
+    REQUIRE(lost_too.additive[i] == approx(plain.additive[i]).epsilon(1e-5));
   }
   if (!gpu_or_skip()) return;
   EventBatch there = random_events(scanner, 3000, 3);
   there.live = batch.live;
   set_terms(there, terms, Backend::cuda);
   for (std::int64_t i = 0; i < there.count; ++i) {
-    REQUIRE(there.multiplicative[i] == doctest::Approx(lost_too.multiplicative[i]).epsilon(2e-5));
-    REQUIRE(there.additive[i] == doctest::Approx(lost_too.additive[i]).epsilon(2e-5));
+    REQUIRE(there.multiplicative[i] == approx(lost_too.multiplicative[i]).epsilon(2e-5));
+    REQUIRE(there.additive[i] == approx(lost_too.additive[i]).epsilon(2e-5));
   }
 }
 
@@ -132,7 +132,7 @@ TEST_CASE("delayeds that pairs of modules lose unlike are fitted with their patt
   CHECK(model.before_losses);
   const CoincidenceSums sums(*scanner, pattern);
   CHECK(10 * sums.total({model.factor.begin(), model.factor.end()}) ==
-        doctest::Approx(static_cast<double>(delayeds.count)).epsilon(1e-4));
+        approx(static_cast<double>(delayeds.count)).epsilon(1e-4));
   // Before losses all pairs are alike.
   double mean = 0, squares = 0;
   for (const float factor : model.factor) mean += static_cast<double>(factor) / 512;

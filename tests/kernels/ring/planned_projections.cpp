@@ -2,6 +2,7 @@
 // plan, and each other.
 #include "kernels/ring/simulate/workloads.hpp"
 #include "tests/kernels/ring/planned_support.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
@@ -75,7 +76,7 @@ TEST_CASE("planned projections on CUDA agree with the CPU's where paths cross ti
         CHECK(rms_of_range(gpu.back(y), back) < 1e-5);
         CHECK(rms_of_range(gpu.em(x), em) < 1e-6);
       }
-      CHECK(inner(gpu.forward(x), y) == doctest::Approx(inner(x, gpu.back(y))).epsilon(1e-5));
+      CHECK(inner(gpu.forward(x), y) == approx(inner(x, gpu.back(y))).epsilon(1e-5));
     }
 }
 

@@ -9,6 +9,7 @@
 #include "kernels/ring/tor/tor.hpp"
 #include "tests/kernels/projector_support.hpp"
 #include "tests/kernels/ring/sensitivity_support.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
@@ -67,7 +68,7 @@ void check_images(const Scanner& scanner, const MakeOn& make, const Image* mu) {
     CHECK(actual.exact == exact);
     CHECK(actual.pairs == expected.pairs);
     CHECK(actual.projected == expected.projected);
-    CHECK(actual.relative_error == doctest::Approx(expected.relative_error).epsilon(1e-3));
+    CHECK(actual.relative_error == approx(expected.relative_error).epsilon(1e-3));
     CHECK(actual.symmetries == expected.symmetries);
     CHECK(compare(actual.image, expected.image).nrms < 1e-6);
     if (exact) continue;
@@ -114,12 +115,12 @@ TEST_CASE("CUDA takes the same bias from a back projection as the CPU, with the 
   const SampleNoise there{here.held_out.to(Memory::device), here.variance.to(Memory::device)};
   Image expected = start.to(Memory::host);
   const double updates = remove_sample_bias(here, sensitivity, estimate, expected);
-  CHECK(updates == doctest::Approx(4).epsilon(0.1));  // 2 % of a mean variance of 0.5 %
+  CHECK(updates == approx(4).epsilon(0.1));  // 2 % of a mean variance of 0.5 %
   std::vector<float> first;
   for (int repeat = 0; repeat < 3; ++repeat) {
     Image back = start.to(Memory::device);
     CHECK(remove_sample_bias(there, sensitivity.to(Memory::device), estimate.to(Memory::device), back) ==
-          doctest::Approx(updates).epsilon(1e-12));
+          approx(updates).epsilon(1e-12));
     CHECK(compare(back.to(Memory::host), expected).max_abs < 1e-6);
     if (repeat == 0) first = back.voxels.to_vector();
     CHECK(back.voxels.to_vector() == first);

@@ -7,6 +7,7 @@
 #include "kernels/ring/sensitivity/pair_list.hpp"
 #include "kernels/ring/sensitivity/sensitivity.hpp"
 #include "tests/kernels/ring/sensitivity_support.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
@@ -98,8 +99,7 @@ TEST_CASE("the list of pairs holds every pair in coincidence once, with the scan
         const auto pair = cursor.pair(n);
         REQUIRE(pair.detector1 > pair.detector2);
         REQUIRE(scanner.in_coincidence(pair.detector1, pair.detector2));
-        REQUIRE(cursor.efficiency(pair) ==
-                doctest::Approx(scanner.efficiency(pair.detector1, pair.detector2)).epsilon(1e-6));
+        REQUIRE(cursor.efficiency(pair) == approx(scanner.efficiency(pair.detector1, pair.detector2)).epsilon(1e-6));
         REQUIRE(seen.emplace(pair.detector1, pair.detector2).second);
         const auto direct = detail::PairCursor(list.view()).pair(n);
         REQUIRE(direct.detector1 == pair.detector1);
@@ -111,8 +111,7 @@ TEST_CASE("the list of pairs holds every pair in coincidence once, with the scan
       CHECK(list.size() == expected);
       for (std::uint32_t d1 = 0; d1 < scanner.detectors->size(); ++d1)  // in either order, in coincidence or not
         for (std::uint32_t d2 = 0; d2 < scanner.detectors->size(); ++d2)
-          REQUIRE(detail::efficiency_of(list.view(), d1, d2) ==
-                  doctest::Approx(scanner.efficiency(d1, d2)).epsilon(1e-6));
+          REQUIRE(detail::efficiency_of(list.view(), d1, d2) == approx(scanner.efficiency(d1, d2)).epsilon(1e-6));
     }
   }
 }
@@ -152,7 +151,7 @@ TEST_CASE("attenuation by a body that reaches beyond the image is exp(-mu L) of 
   const Image free = compute_sensitivity(scanner, *projector).image;
   const Image attenuated = compute_sensitivity(scanner, *projector, {}, &mu).image;
   const std::int64_t centre = coarse_grid.index(5, 4, 3);
-  CHECK(attenuated.voxels[centre] / free.voxels[centre] == doctest::Approx(std::exp(-0.01 * 120)).epsilon(1e-5));
+  CHECK(attenuated.voxels[centre] / free.voxels[centre] == approx(std::exp(-0.01 * 120)).epsilon(1e-5));
 }
 
 TEST_CASE("many equal lines add up without the rounding of a long float sum") {
@@ -167,7 +166,7 @@ TEST_CASE("many equal lines add up without the rounding of a long float sum") {
   SensitivitySettings settings;
   settings.batch_pairs = 1 << 16;
   const Image image = compute_sensitivity(scanner, *projector, settings).image;
-  for (const float value : image.voxels.span()) CHECK(value == doctest::Approx(7 * 16e6).epsilon(1e-6));
+  for (const float value : image.voxels.span()) CHECK(value == approx(7 * 16e6).epsilon(1e-6));
 }
 
 TEST_CASE("lines that cannot touch the image are left out, and no others") {
@@ -208,7 +207,7 @@ TEST_CASE("a sample agrees with the exact sensitivity within the error it states
   }
   CHECK(std::sqrt(ratio2) < 1.25);
   CHECK(std::sqrt(ratio2) > 0.6);
-  CHECK(total == doctest::Approx(1).epsilon(0.03));
+  CHECK(total == approx(1).epsilon(0.03));
 }
 
 TEST_CASE("the same seed gives the same image, another seed another") {

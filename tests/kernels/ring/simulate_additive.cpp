@@ -1,6 +1,7 @@
 // What the simulator adds to trues: randoms and delayeds with unequal crystals, and pairs that stand for scatter.
 #include "kernels/ring/simulate/event_simulator.hpp"
 #include "tests/kernels/ring/correct_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;
@@ -106,8 +107,7 @@ TEST_CASE("unequal crystals record trues and randoms in proportion to the scanne
   CHECK(chi_square < freedom + 5 * std::sqrt(2 * freedom));
   // Crystals this large see a few percent more than their centres' lines suggest, equally so if they are alike.
   const double centres = one.ratio(false, *equal.scanner());
-  for (const bool weak : {false, true})
-    CHECK(two.ratio(weak, *unequal.scanner()) / centres == doctest::Approx(1).epsilon(0.01));
+  for (const bool weak : {false, true}) CHECK(two.ratio(weak, *unequal.scanner()) / centres == approx(1).epsilon(0.01));
 }
 
 TEST_CASE("what stands for scatter comes at its line integrals, and is not attenuated") {
@@ -122,8 +122,8 @@ TEST_CASE("what stands for scatter comes at its line integrals, and is not atten
     for (std::uint32_t b = 0; b < a; ++b)
       expected += 0.5 * static_cast<double>(scanner.efficiency(a, b)) *
                   options.scatter_phantom->activity_integral(scanner.detectors->position(a).as<double>(),
-                                                     scanner.detectors->position(b).as<double>());
-  CHECK(static_cast<double>(made.truth.scattered) / expected == doctest::Approx(1).epsilon(0.015));
+                                                             scanner.detectors->position(b).as<double>());
+  CHECK(static_cast<double>(made.truth.scattered) / expected == approx(1).epsilon(0.015));
   CHECK(made.truth.trues > 0);
   CHECK(made.events.count == static_cast<std::int64_t>(made.truth.trues + made.truth.scattered));
 }

@@ -7,6 +7,7 @@
 #include "kernels/ring/correct/singles_randoms.hpp"
 #include "kernels/ring/simulate/event_simulator.hpp"
 #include "tests/kernels/ring/correct_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;
@@ -39,7 +40,7 @@ TEST_CASE("trues fall with the activity, randoms and delayeds with its square") 
   const auto first = simulator.next_seconds(10);
   simulator.next_seconds(30);
   const auto last = simulator.next_seconds(10);
-  CHECK(last.events.start_s == doctest::Approx(40));
+  CHECK(last.events.start_s == approx(40));
   const double fall = std::exp2(-40 / fall_half_life_s);
   check_counts(static_cast<double>(last.truth.trues), fall * static_cast<double>(first.truth.trues));
   for (const auto* made : {&first, &last}) {
@@ -47,7 +48,7 @@ TEST_CASE("trues fall with the activity, randoms and delayeds with its square") 
     check_counts(static_cast<double>(made->truth.randoms), expected);
     check_counts(static_cast<double>(made->delayeds.count), expected);
   }
-  CHECK(last.truth.decays == doctest::Approx(fall * first.truth.decays).epsilon(1e-9));
+  CHECK(last.truth.decays == approx(fall * first.truth.decays).epsilon(1e-9));
 }
 
 TEST_CASE("a batch by count takes the longer the less activity is left, until there is none") {
@@ -55,7 +56,7 @@ TEST_CASE("a batch by count takes the longer the less activity is left, until th
   const auto first = simulator.next_events(2000);
   simulator.next_seconds(2 * fall_half_life_s - first.events.duration_s);
   const auto later = simulator.next_events(1000);
-  CHECK(later.events.duration_s / first.events.duration_s == doctest::Approx(2).epsilon(0.15));
+  CHECK(later.events.duration_s / first.events.duration_s == approx(2).epsilon(0.15));
   CHECK_THROWS_WITH(simulator.next_events(100'000'000), doctest::Contains("the activity has decayed after"));
 }
 
@@ -64,7 +65,7 @@ TEST_CASE("simulated singles make the simulated randoms") {
   simulator.next_seconds(15);
   const auto made = simulator.next_seconds(5);
   REQUIRE(made.singles != nullptr);
-  CHECK(made.singles->start_s == doctest::Approx(15));
+  CHECK(made.singles->start_s == approx(15));
   CHECK(made.singles->duration_s == 5);
   CHECK_FALSE(made.singles->multiples_rejected);
   std::vector<double> cps;
@@ -73,7 +74,7 @@ TEST_CASE("simulated singles make the simulated randoms") {
   const RandomsModel model = randoms_from_singles(scanner, cps, made.singles->window_s);
   const double total = CoincidenceSums(scanner).total({model.factor.begin(), model.factor.end()});
   const double activity = mean_decay(15, 5, fall_half_life_s);
-  CHECK(total == doctest::Approx(5000 * activity * activity).epsilon(0.01));
+  CHECK(total == approx(5000 * activity * activity).epsilon(0.01));
   // Crystals differ as their efficiencies do.
   const RandomsModel truth = randoms_of_rate(scanner, 5000);
   for (const std::uint32_t d : {3u, 77u, 400u}) {

@@ -5,6 +5,7 @@
 #include "kernels/ring/simulate/decay_sampler.hpp"
 #include "kernels/ring/simulate/ring_tracer.hpp"
 #include "kernels/simulate/alias_table.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -69,9 +70,9 @@ TEST_CASE("a photon enters the slab whose face it reaches first, wherever the se
         if (dot(u, n) > 1e-12) nearest = std::min(nearest, (100 - dot(p, n)) / dot(u, n));
       }
       const auto entry = tracer.enter(p, u, 300 * random.symmetric());
-      REQUIRE(entry.path_mm == doctest::Approx(nearest).epsilon(1e-9));
+      REQUIRE(entry.path_mm == approx(nearest).epsilon(1e-9));
       const double turn = 2 * std::numbers::pi * entry.sector / sectors;
-      REQUIRE(entry.cosine == doctest::Approx(u.x * std::cos(turn) + u.y * std::sin(turn)).epsilon(1e-9));
+      REQUIRE(entry.cosine == approx(u.x * std::cos(turn) + u.y * std::sin(turn)).epsilon(1e-9));
     }
   }
 }
@@ -81,10 +82,10 @@ TEST_CASE("photons stop in a slab by its mean free paths along them") {
   ring.layers = {{10, 0.5}, {20, 0.8}};
   const RingTracer tracer(ring);
   const auto straight = tracer.enter({}, {1, 0, 0}, 100);
-  CHECK(tracer.stopping(straight) == doctest::Approx(1 - std::exp(-2.1)).epsilon(1e-12));
+  CHECK(tracer.stopping(straight) == approx(1 - std::exp(-2.1)).epsilon(1e-12));
   const auto oblique = tracer.enter({}, {0.6, 0, 0.8}, 100);
-  CHECK(tracer.stopping(oblique) == doctest::Approx(1 - std::exp(-2.1 / 0.6)).epsilon(1e-12));
-  CHECK(oblique.path_mm == doctest::Approx(100 / 0.6));
+  CHECK(tracer.stopping(oblique) == approx(1 - std::exp(-2.1 / 0.6)).epsilon(1e-12));
+  CHECK(oblique.path_mm == approx(100 / 0.6));
 }
 
 TEST_CASE("weighted lines of decays are uniform over the disc and the directions that the ring sees") {
@@ -107,8 +108,8 @@ TEST_CASE("weighted lines of decays are uniform over the disc and the directions
     REQUIRE(phantom.activity_at(p) > 0);
     REQUIRE(std::abs(norm(u) - 1) < 1e-14);
     const Vec3d ahead = p + decay->ahead_mm * u, behind = p - decay->behind_mm * u;
-    REQUIRE(std::hypot(ahead.x, ahead.y) == doctest::Approx(100).epsilon(1e-12));
-    REQUIRE(std::hypot(behind.x, behind.y) == doctest::Approx(100).epsilon(1e-12));
+    REQUIRE(std::hypot(ahead.x, ahead.y) == approx(100).epsilon(1e-12));
+    REQUIRE(std::hypot(behind.x, behind.y) == approx(100).epsilon(1e-12));
     REQUIRE(std::max(std::abs(ahead.z), std::abs(behind.z)) < 40 * (1 + 1e-12));
     kept += decay->weight;
     squares += decay->weight * decay->weight;
@@ -121,7 +122,7 @@ TEST_CASE("weighted lines of decays are uniform over the disc and the directions
   CHECK(std::abs(upper - 0.5 * kept) < 2.5 * sigma);
   CHECK(std::abs(steep - 0.5 * kept) < 2.5 * sigma);
   // The share seen varies little over the disc, so the mean of x is near the half disc's.
-  CHECK(x_sum / kept == doctest::Approx(10 - 4 * 50 / (3 * std::numbers::pi)).epsilon(0.05));
+  CHECK(x_sum / kept == approx(10 - 4 * 50 / (3 * std::numbers::pi)).epsilon(0.05));
   // Draws x weights at the rate of draws give the decays a second whose lines are seen; the solid angle of the middle
   // bounds these within a few per cent.
   const double decays = 1000e-3 * 0.5 * std::numbers::pi * 2500 * 10, share = 40 / std::hypot(100.0, 40.0);

@@ -7,6 +7,7 @@
 #include <tbb/global_control.h>
 
 #include "kernels/ring/simulate/event_simulator.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -82,9 +83,9 @@ TEST_CASE("ToF of a point off centre has the right sign, mean and spread") {
   // The depth of interaction adds the spread of half the difference of two depths.
   CHECK(error.deviation() > sigma * 0.995);
   CHECK(error.deviation() < std::hypot(sigma, 6.0));
-  CHECK(position[0].mean() == doctest::Approx(40).epsilon(0.01));
-  CHECK(position[1].mean() == doctest::Approx(-25).epsilon(0.01));
-  CHECK(position[2].mean() == doctest::Approx(10).epsilon(0.03));
+  CHECK(position[0].mean() == approx(40).epsilon(0.01));
+  CHECK(position[1].mean() == approx(-25).epsilon(0.01));
+  CHECK(position[2].mean() == approx(10).epsilon(0.03));
 }
 
 TEST_CASE("lines of a point's events pass it within a crystal's width") {
@@ -122,7 +123,7 @@ TEST_CASE("the same seed gives the same events on one thread and on two, another
   }
   CHECK(one[0].count == 30000);
   CHECK(one[2].count == 7);
-  CHECK(one[1].start_s == doctest::Approx(one[0].duration_s));
+  CHECK(one[1].start_s == approx(one[0].duration_s));
   CHECK(one[1].duration_s == 0.5);
 }
 
@@ -160,7 +161,7 @@ TEST_CASE("counts of pairs are efficiency times the activity along the line") {
       total += trues;
       for (const int group : groups(d1, d2)) expected[group] += trues;
     }
-  CHECK(static_cast<double>(made.truth.trues) == doctest::Approx(total).epsilon(0.002));
+  CHECK(static_cast<double>(made.truth.trues) == approx(total).epsilon(0.002));
   // The most oblique modules count 0.8 % less: the closed form does not know of the corners between modules, where a
   // photon has crossed more of its neighbour. Detectors in the middle of their crystals, whose lines lie farther out
   // and are shorter there, used to hide it.
@@ -228,10 +229,10 @@ TEST_CASE("randoms come at their rate, uniform over ToF and the pairs in coincid
   CHECK(made.truth.trues + made.truth.randoms == made.events.event_count());
   CHECK(std::abs(randoms - 2e5) < 5 * std::sqrt(2e5));
   for (const double n : bins) CHECK(std::abs(n - randoms / 9) < 5 * std::sqrt(randoms / 9));
-  CHECK(made.events.tof.bin_width_mm == doctest::Approx(ring.tof_bin_mm()));
+  CHECK(made.events.tof.bin_width_mm == approx(ring.tof_bin_mm()));
   // 72 modules of 32 detectors; each meets the modules of 24 - 9 sectors in three rings.
   const double pairs = 72.0 * 15 * 3 / 2 * 32 * 32;
-  CHECK(simulator.randoms_per_pair() == doctest::Approx(5e5 / pairs / (2 * ring.tof_window_mm())).epsilon(1e-12));
+  CHECK(simulator.randoms_per_pair() == approx(5e5 / pairs / (2 * ring.tof_window_mm())).epsilon(1e-12));
 }
 
 TEST_CASE("batches by count and by time agree with the announced rate, and the decays with the activity") {
@@ -242,9 +243,9 @@ TEST_CASE("batches by count and by time agree with the announced rate, and the d
   const SimulatedEvents by_count = simulator.next_events(300000);
   const SimulatedEvents by_time = simulator.next_seconds(by_count.events.duration_s);
   CHECK(std::abs(static_cast<double>(by_time.events.count) - 300000) < 5 * std::sqrt(6e5));
-  CHECK(simulator.expected_cps() * by_count.events.duration_s == doctest::Approx(300000).epsilon(0.05));
+  CHECK(simulator.expected_cps() * by_count.events.duration_s == approx(300000).epsilon(0.05));
   const double activity = 0.5 * 1e5 * std::numbers::pi * 2500 * 60 * 1e-3;
-  CHECK(by_time.truth.decays == doctest::Approx(activity * by_time.events.duration_s).epsilon(1e-9));
+  CHECK(by_time.truth.decays == approx(activity * by_time.events.duration_s).epsilon(1e-9));
 }
 
 TEST_CASE("acollinearity and positron range widen a point by what they say") {
@@ -278,8 +279,8 @@ TEST_CASE("acollinearity and positron range widen a point by what they say") {
   CHECK(spread(0, 0) < 0.4 * rounding);
   // A bend of sigma s at the middle moves the line by 250 mm s / 2 sideways.
   const double bend = 0.5 / 2.35482 * std::numbers::pi / 180 * 251 / 2;
-  CHECK(spread(0.5, 0) == doctest::Approx(std::hypot(rounding, bend)).epsilon(0.02));
-  CHECK(spread(0, 3) == doctest::Approx(std::hypot(rounding, 3 / 2.35482)).epsilon(0.02));
+  CHECK(spread(0.5, 0) == approx(std::hypot(rounding, bend)).epsilon(0.02));
+  CHECK(spread(0, 3) == approx(std::hypot(rounding, 3 / 2.35482)).epsilon(0.02));
 }
 
 TEST_CASE("a simulation that makes no sense is refused in one line") {

@@ -2,6 +2,7 @@
 #include "kernels/ring/simulate/chord.hpp"
 #include "kernels/ring/simulate/random_pairs.hpp"
 #include "kernels/ring/simulate/ring_scanner.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -40,7 +41,7 @@ TEST_CASE("random pairs are in coincidence, cross the image and have a ToF bin i
     const double t = static_cast<double>(lor.tof_mm), length = norm(b - a);
     CHECK(t > (chord.from - 0.5) * length - 0.5 * bin - 1e-3);
     CHECK(t < (chord.to - 0.5) * length + 0.5 * bin + 1e-3);
-    CHECK(t / bin == doctest::Approx(std::round(t / bin)).epsilon(1e-4));  // an odd number of bins: 0 is a centre
+    CHECK(t / bin == approx(std::round(t / bin)).epsilon(1e-4));  // an odd number of bins: 0 is a centre
     left += lor.tof_mm < 0;
   }
   CHECK(std::abs(left - 2500) < 250);

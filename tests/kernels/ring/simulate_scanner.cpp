@@ -3,6 +3,7 @@
 
 #include "kernels/math/interaction_depth.hpp"
 #include "kernels/ring/simulate/ring_scanner.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -76,19 +77,19 @@ TEST_CASE("a header's transforms of the box give the detectors, and boxes do not
 TEST_CASE("ToF in ps becomes sigma in mm along the line") {
   RingScanner ring = layered_ring();
   ring.tof_fwhm_ps = 636;
-  CHECK(ring.tof_sigma_mm() == doctest::Approx(40.485).epsilon(1e-4));
+  CHECK(ring.tof_sigma_mm() == approx(40.485).epsilon(1e-4));
   ring.tof_fwhm_ps = 214;
-  CHECK(ring.tof_sigma_mm() == doctest::Approx(13.622).epsilon(1e-4));
+  CHECK(ring.tof_sigma_mm() == approx(13.622).epsilon(1e-4));
   ring.tof_bins = 5;
   ring.tof_bin_ps = 100;
   const auto edges = ring.tof_bin_edges_mm();
   REQUIRE(edges.size() == 6);
-  CHECK(edges.front() == doctest::Approx(-37.474057).epsilon(1e-7));
-  CHECK(edges[3] - edges[2] == doctest::Approx(14.9896229).epsilon(1e-7));
+  CHECK(edges.front() == approx(-37.474057).epsilon(1e-7));
+  CHECK(edges[3] - edges[2] == approx(14.9896229).epsilon(1e-7));
   const auto scanner = make_scanner(ring);
   REQUIRE(scanner->tof.size() == 1);
-  CHECK(scanner->tof[0].sigma_mm == doctest::Approx(13.622).epsilon(1e-4));
-  CHECK(scanner->tof[0].bin_width_mm == doctest::Approx(14.9896229).epsilon(1e-6));
+  CHECK(scanner->tof[0].sigma_mm == approx(13.622).epsilon(1e-4));
+  CHECK(scanner->tof[0].bin_width_mm == approx(14.9896229).epsilon(1e-6));
 }
 
 TEST_CASE("modules count coincidences by their sector and ring differences") {
@@ -120,12 +121,12 @@ TEST_CASE("the efficiency of two facing crystals follows the formula") {
   const double mean_depth = 20 * (1 / depth - 1 / std::expm1(depth));
   const double length = 2 * (100 + mean_depth);
   CHECK(scanner->efficiency(0, 8) ==
-        doctest::Approx(1e-3 * response * response / (2 * std::numbers::pi * length * length)).epsilon(1e-5));
+        approx(1e-3 * response * response / (2 * std::numbers::pi * length * length)).epsilon(1e-5));
   // Two sectors off: both crystals are seen at 22.5 degrees.
   const double c = std::cos(std::numbers::pi / 8);
   const double oblique = 7 * 8 * c * (1 - std::exp(-depth / c));
   CHECK(scanner->efficiency(6, 0) ==
-        doctest::Approx(1e-3 * oblique * oblique / (2 * std::numbers::pi * length * length * c * c)).epsilon(1e-5));
+        approx(1e-3 * oblique * oblique / (2 * std::numbers::pi * length * length * c * c)).epsilon(1e-5));
 }
 
 TEST_CASE("layers share the photons of a crystal without layers") {
@@ -137,7 +138,7 @@ TEST_CASE("layers share the photons of a crystal without layers") {
   const GeometricEfficiency parts = make_scanner(two)->geometric;
   for (const float cosine : {1.0f, 0.9f, 0.5f, 0.1f})
     CHECK(element_response(parts.elements[0], cosine) + element_response(parts.elements[12], cosine) ==
-          doctest::Approx(element_response(whole.elements[0], cosine)).epsilon(1e-5));
+          approx(element_response(whole.elements[0], cosine)).epsilon(1e-5));
   CHECK(element_response(whole.elements[0], 0.0f) == 0);
   CHECK(element_response(whole.elements[0], -0.5f) == 0);
 }

@@ -13,6 +13,7 @@
 #include "kernels/ring/simulate/event_simulator.hpp"
 #include "kernels/simulate/photon.hpp"
 #include "kernels/simulate/random.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -69,7 +70,7 @@ TEST_CASE("scattered photons turn and lose energy as Klein and Nishina's formula
     const Vec3d before = photon.direction;
     scatter(photon, random);
     const double cosine = dot(before, photon.direction);
-    CHECK(photon.energy_keV == doctest::Approx(scattered_keV(cosine)).epsilon(1e-6));
+    CHECK(photon.energy_keV == approx(scattered_keV(cosine)).epsilon(1e-6));
     ++counted[static_cast<std::size_t>(std::min(0.5 * (cosine + 1) * bins, bins - 1.0))];
   }
   double chi_square = 0;
@@ -89,8 +90,8 @@ TEST_CASE("a direction is turned by its angle, along every axis") {
        {Vec3d{1, 0, 0}, Vec3d{0, 1, 0}, Vec3d{0, 0, 1}, Vec3d{0, 0, -1}, Vec3d{0.48, 0.6, 0.64}})
     for (const double cosine : {-1.0, -0.3, 0.0, 0.999, 1.0}) {
       const Vec3d made = turned(direction, cosine, 1.3);
-      CHECK(dot(direction, made) == doctest::Approx(cosine).epsilon(1e-12).scale(1));
-      CHECK(norm(made) == doctest::Approx(1));
+      CHECK(dot(direction, made) == approx(cosine).epsilon(1e-12).scale(1));
+      CHECK(norm(made) == approx(1));
     }
 }
 
@@ -102,9 +103,9 @@ TEST_CASE("photons leave matter of two densities by its attenuation, and keep th
     Photon photon{.at_mm = {10, 0, 0}, .direction = {1, 0, 0}};
     if (!leaves(photon, Forward{}, 0, random) || photon.scatters > 0) continue;
     ++straight;
-    CHECK(photon.at_mm.x == doctest::Approx(10 + photon.path_mm));
+    CHECK(photon.at_mm.x == approx(10 + photon.path_mm));
   }
-  CHECK(static_cast<double>(straight) / draws == doctest::Approx(std::exp(-0.4)).epsilon(0.01));
+  CHECK(static_cast<double>(straight) / draws == approx(std::exp(-0.4)).epsilon(0.01));
 }
 
 TEST_CASE("scattered coincidences are as many as in another program's Monte Carlo, a decay and by distance") {
@@ -113,13 +114,13 @@ TEST_CASE("scattered coincidences are as many as in another program's Monte Carl
   constexpr double decays = 4e6, volume_mL = 3.14159265358979 * 2.019 * 2.019 * 20;
   EventSimulator simulator(shell(), off_axis(decays / volume_mL), options);
   const SimulatedEvents made = simulator.next_seconds(1);
-  CHECK(made.truth.decays == doctest::Approx(decays).epsilon(1e-3));
+  CHECK(made.truth.decays == approx(decays).epsilon(1e-3));
   constexpr double all = 3155254978;
   const auto in_decays = [&](double count) { return count / all * decays; };
-  CHECK(static_cast<double>(made.truth.trues) == doctest::Approx(in_decays(85760579)).epsilon(0.015));
+  CHECK(static_cast<double>(made.truth.trues) == approx(in_decays(85760579)).epsilon(0.015));
   const auto more = static_cast<double>(made.truth.scattered_more);
-  CHECK(static_cast<double>(made.truth.scattered) - more == doctest::Approx(in_decays(29197614)).epsilon(0.02));
-  CHECK(more == doctest::Approx(in_decays(4992029)).epsilon(0.04));
+  CHECK(static_cast<double>(made.truth.scattered) - more == approx(in_decays(29197614)).epsilon(0.02));
+  CHECK(more == approx(in_decays(4992029)).epsilon(0.04));
 
   // By |s| in steps of 30 mm, from the table in its description.
   constexpr std::array once{9601394.0, 8426256.0, 6141867.0, 3544119.0, 1292790.0};
@@ -136,8 +137,8 @@ TEST_CASE("scattered coincidences are as many as in another program's Monte Carl
     ++(scatters == 1 ? counted_once : counted_often)[bin];
   }
   for (std::size_t b = 0; b < once.size(); ++b) {
-    CHECK(counted_once[b] == doctest::Approx(in_decays(once[b])).epsilon(0.04));
-    CHECK(counted_often[b] == doctest::Approx(in_decays(often[b])).epsilon(0.1));
+    CHECK(counted_once[b] == approx(in_decays(once[b])).epsilon(0.04));
+    CHECK(counted_often[b] == approx(in_decays(often[b])).epsilon(0.1));
   }
 }
 
@@ -172,7 +173,7 @@ TEST_CASE(
       expected += seconds * static_cast<double>(scanner.efficiency(a, b) * scatter_at(estimate, sinogram_place(lor)));
     }
   const auto once = static_cast<double>(made.truth.scattered - made.truth.scattered_more);
-  CHECK(once == doctest::Approx(expected).epsilon(0.03));
+  CHECK(once == approx(expected).epsilon(0.03));
 
   // The factor in the tails is known of the scattered events alone; trues and randoms about them do not change it.
   const auto fit_of = [&](const EventBatch& batch) {
@@ -194,8 +195,8 @@ TEST_CASE(
   };
   const TailFit single = fit_of(those([](int scatters) { return scatters == 1; }));
   const TailFit scattered = fit_of(those([](int scatters) { return scatters > 0; }));
-  CHECK(single.mean == doctest::Approx(1).epsilon(0.04));
-  CHECK(scattered.mean == doctest::Approx(scattered.counts / scattered.scatter).epsilon(1e-6));
+  CHECK(single.mean == approx(1).epsilon(0.04));
+  CHECK(scattered.mean == approx(scattered.counts / scattered.scatter).epsilon(1e-6));
   CHECK(scattered.mean > 1.1);
   made.events.additive = Buffer<float>(Memory::host, made.events.count);
   for (std::int64_t i = 0; i < made.events.count; ++i)
@@ -211,7 +212,7 @@ TEST_CASE(
   EventBatch with_tof = made.events.to(Memory::host);
   with_tof.tof = {.sigma_mm = 20, .bin_width_mm = 11, .window_mm = 600};
   with_tof.tof_mm = Buffer<float>::zeros(Memory::host, with_tof.count);
-  CHECK(fit_of(with_tof).mean == doctest::Approx(all.mean).epsilon(1e-6));
+  CHECK(fit_of(with_tof).mean == approx(all.mean).epsilon(1e-6));
 
   // The events as bins with two counts each are as twice the scan.
   EventBatch bins = made.events.to(Memory::host);
@@ -220,7 +221,7 @@ TEST_CASE(
   std::ranges::fill(bins.counts.span(), 2.0f);
   const TailFit of_bins = fit_of(bins);
   CHECK(of_bins.counts == 2 * all.counts);
-  CHECK(of_bins.mean == doctest::Approx(all.mean).epsilon(1e-6));
+  CHECK(of_bins.mean == approx(all.mean).epsilon(1e-6));
 
   // As from delayeds of which each pair has three on average: some pairs have no randoms, others twice as many.
   EventBatch noisy = made.events.to(Memory::host);
@@ -252,7 +253,7 @@ TEST_CASE(
   REQUIRE(slope.factors.size() > 2);
   const double low = slope.z_mm.front(), high = slope.z_mm.back();
   CHECK(high - low > 40);
-  CHECK(slope.at(high) / slope.at(low) == doctest::Approx((1 + 0.005 * high) / (1 + 0.005 * low)).epsilon(0.08));
+  CHECK(slope.at(high) / slope.at(low) == approx((1 + 0.005 * high) / (1 + 0.005 * low)).epsilon(0.08));
   CHECK(slope.at(1000) == slope.factors.back());
   // The image of twice the time has twice the scatter in its unit, and the same factor.
   for (float& value : made.events.additive.span()) value *= 2;
@@ -260,7 +261,7 @@ TEST_CASE(
   for (float& value : twice.values) value *= 2;
   ScatterTails longer(mu);
   longer.add(made.events);
-  CHECK(longer.fit(twice, 2).mean == doctest::Approx(all.mean).epsilon(1e-4));
+  CHECK(longer.fit(twice, 2).mean == approx(all.mean).epsilon(1e-4));
 }
 
 TEST_CASE("what cannot scatter is refused") {

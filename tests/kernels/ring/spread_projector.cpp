@@ -4,6 +4,7 @@
 
 #include "kernels/types/recorded_lines.hpp"
 #include "tests/kernels/ring/joseph_support.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 namespace tofstream::testing {
@@ -142,7 +143,7 @@ void check_spread(Backend backend) {
       CHECK(actual.tally.used == expected.tally.used);
       CHECK(actual.tally.skipped == expected.tally.skipped);
       CHECK(std::abs(actual.tally.log_sum - expected.tally.log_sum) < 1e-5 * static_cast<double>(joined_bins));
-      CHECK(inner(actual.forward, values) == doctest::Approx(inner(image, actual.back)).epsilon(1e-5));
+      CHECK(inner(actual.forward, values) == approx(inner(image, actual.back)).epsilon(1e-5));
     }
 }
 

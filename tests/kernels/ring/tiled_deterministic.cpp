@@ -6,6 +6,7 @@
 #include "kernels/ring/simulate/workloads.hpp"
 #include "kernels/ring/tor/tor.hpp"
 #include "tests/kernels/projector_support.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
@@ -84,7 +85,7 @@ TEST_CASE("deterministic projections on CUDA are the same bit for bit, and those
       CHECK(first.tally.used == expected.tally.used);
       CHECK(rms_of_range(first.em, expected.em) < rms);
       CHECK(rms_of_range(first.back, expected.back) < rms);
-      CHECK(inner(first.forward, values) == doctest::Approx(inner(image, first.back)).epsilon(1e-5));
+      CHECK(inner(first.forward, values) == approx(inner(image, first.back)).epsilon(1e-5));
     }
 }
 
@@ -108,7 +109,7 @@ TEST_CASE(
     const Projections expected = project(*make(grid, Backend::cpu, false), events, image, values);
     CHECK(first.tally.used == expected.tally.used);
     CHECK(first.tally.skipped == expected.tally.skipped);
-    CHECK(first.tally.log_sum == doctest::Approx(expected.tally.log_sum).epsilon(1e-5));
+    CHECK(first.tally.log_sum == approx(expected.tally.log_sum).epsilon(1e-5));
     CHECK(rms_of_range(first.em, expected.em) < 1e-5);
     CHECK(rms_of_range(first.back, expected.back) < 1e-5);
   }

@@ -2,6 +2,7 @@
 // response, narrow and wide tubes, anisotropic voxels, lines of every kind.
 #include "kernels/ring/tor/tor.hpp"
 #include "tests/kernels/line_support.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
@@ -94,7 +95,7 @@ void check_case(const AgreementCase& c, const Input& input, const Projections& e
   CHECK(found.tally.used == expected.tally.used);
   CHECK(found.tally.skipped == expected.tally.skipped);
   CHECK(found.tally.used + found.tally.skipped == events.count);
-  CHECK(found.tally.log_sum == doctest::Approx(expected.tally.log_sum).epsilon(1e-5));
+  CHECK(found.tally.log_sum == approx(expected.tally.log_sum).epsilon(1e-5));
 }
 
 /// <A x, y> and <x, A^T y> agree to 1e-5.
@@ -105,7 +106,7 @@ void check_adjoint(Backend backend, Normalise normalise) {
   const auto projector =
       make_tor_projector(grid, {.response = RadialResponse::gaussian(5, 6), .normalise = normalise}, backend);
   const Projections found = project(*projector, events, x, y);
-  CHECK(inner(found.forward, y) == doctest::Approx(inner(x, found.back)).epsilon(1e-5));
+  CHECK(inner(found.forward, y) == approx(inner(x, found.back)).epsilon(1e-5));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "kernels/ring/tor/choose_tube.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -20,8 +21,8 @@ Scanner with_crystals(float pitch_mm) {
 }
 
 void check(const GaussianTube& tube, float width_voxels, float fwhm_mm) {
-  CHECK(tube.width_voxels == doctest::Approx(width_voxels));
-  CHECK(tube.fwhm_mm == doctest::Approx(fwhm_mm));
+  CHECK(tube.width_voxels == approx(width_voxels));
+  CHECK(tube.fwhm_mm == approx(fwhm_mm));
 }
 
 }  // namespace

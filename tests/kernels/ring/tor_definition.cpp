@@ -6,6 +6,7 @@
 #include "kernels/project/reference.hpp"
 #include "kernels/ring/tor/tor.hpp"
 #include "tests/kernels/line_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;
@@ -45,21 +46,21 @@ TEST_CASE("a TOR weight is V f(r) times the share of ToF's Gaussian in the bin, 
   const Lor along_y{{1, -100, 2}, {1, 100, 2}, 10};
   const double r2 = 1 + 4;
   const double expected = 24 * peak * std::exp(-r2 / (2 * sigma2));
-  CHECK(weight(grid, f, along_y, {}, 5, 6, 5) == doctest::Approx(expected).epsilon(1e-6));
+  CHECK(weight(grid, f, along_y, {}, 5, 6, 5) == approx(expected).epsilon(1e-6));
   const double mass = std::erf(3 / std::numbers::sqrt2);
   const auto share = [&](double width) {  // of a bin about t = 10, seen from 4 mm before it, sigma 20 mm
     const double r = 1 / (20 * std::numbers::sqrt2);
     return (std::erf((-4 + width / 2) * r) - std::erf((-4 - width / 2) * r)) / (2 * mass);
   };
-  CHECK(weight(grid, f, along_y, {20, 0}, 5, 6, 5) == doctest::Approx(expected * share(1)).epsilon(1e-6));
-  CHECK(weight(grid, f, along_y, {20, 7}, 5, 6, 5) == doctest::Approx(expected * share(7)).epsilon(1e-6));
-  CHECK(weight(grid, f, along_y, {20, 40}, 5, 6, 5) == doctest::Approx(expected * share(40)).epsilon(1e-6));
+  CHECK(weight(grid, f, along_y, {20, 0}, 5, 6, 5) == approx(expected * share(1)).epsilon(1e-6));
+  CHECK(weight(grid, f, along_y, {20, 7}, 5, 6, 5) == approx(expected * share(7)).epsilon(1e-6));
+  CHECK(weight(grid, f, along_y, {20, 40}, 5, 6, 5) == approx(expected * share(40)).epsilon(1e-6));
 
   // Oblique: through the origin along (1, 2, 2) / 3; voxel (6, 4, 5) lies at (4, 0, 4).
   const Lor oblique{{-100, -200, -200}, {100, 200, 200}, 0};
   const double u = (4 + 8) / 3.0, r2_oblique = 32 - u * u;
   CHECK(weight(grid, f, oblique, {}, 6, 4, 5) ==
-        doctest::Approx(24 * peak * std::exp(-r2_oblique / (2 * sigma2))).epsilon(1e-6));
+        approx(24 * peak * std::exp(-r2_oblique / (2 * sigma2))).epsilon(1e-6));
 }
 
 TEST_CASE("a TOR ends at its radius, at the LOR's ends and half a bin beyond three sigma of ToF") {
@@ -100,7 +101,7 @@ TEST_CASE("a uniform image gives the chord in mm within 1 percent, whatever the 
       }
       const EventBatch events = batch_of(lors);
       for (const double chord : reference(grid, f)->forward(events.view(), ones_on(grid)))
-        CHECK(chord == doctest::Approx(120).epsilon(0.01));
+        CHECK(chord == approx(120).epsilon(0.01));
     }
   }
 }
@@ -166,8 +167,8 @@ TEST_CASE("normalised by slices, a uniform image gives the chord on every line, 
         } -> forward(events.view(), image);
       const auto fast = forward_of(*make_tor_projector(grid, settings, Backend::cpu), events, image_on_cpu);
       for (std::size_t i = 0; i < lengths.size(); ++i) {
-        CHECK(exact[i] == doctest::Approx(lengths[i]).epsilon(1e-6));
-        CHECK(static_cast<double>(fast[i]) == doctest::Approx(lengths[i]).epsilon(1e-5));
+        CHECK(exact[i] == approx(lengths[i]).epsilon(1e-6));
+        CHECK(static_cast<double>(fast[i]) == approx(lengths[i]).epsilon(1e-5));
       }
     }
   }
@@ -189,10 +190,10 @@ TEST_CASE("a slice is normalised as if the image went on where the tube leaves i
     } -> forward(events.view(), inside)[0];
   CHECK(expected < 50);
   CHECK(Reference { make_tor_reference(part, settings) }
-        -> forward(events.view(), ones_on(part))[0] == doctest::Approx(expected).epsilon(1e-12));
+        -> forward(events.view(), ones_on(part))[0] == approx(expected).epsilon(1e-12));
   const std::vector<float> image(static_cast<std::size_t>(part.voxels()), 1.0f);
   CHECK(static_cast<double>(forward_of(*make_tor_projector(part, settings, Backend::cpu), events, image)[0]) ==
-        doctest::Approx(expected).epsilon(1e-5));
+        approx(expected).epsilon(1e-5));
 }
 
 TEST_CASE("slices that cannot be normalised are refused in one line") {
@@ -201,8 +202,8 @@ TEST_CASE("slices that cannot be normalised are refused in one line") {
     CHECK_THROWS_WITH_AS(make_tor_projector(of, settings, Backend::cpu), doctest::Contains(why), std::invalid_argument);
     CHECK_THROWS_WITH_AS(make_tor_reference(of, settings), doctest::Contains(why), std::invalid_argument);
   };
-  CHECK(least_slice_radius_mm(grid) == doctest::Approx(4 / std::numbers::sqrt2).epsilon(2e-4));
-  CHECK(least_slice_radius_mm(Grid::centred(8, 8, 8, {2, 6, 4})) == doctest::Approx(std::hypot(3, 2)).epsilon(2e-4));
+  CHECK(least_slice_radius_mm(grid) == approx(4 / std::numbers::sqrt2).epsilon(2e-4));
+  CHECK(least_slice_radius_mm(Grid::centred(8, 8, 8, {2, 6, 4})) == approx(std::hypot(3, 2)).epsilon(2e-4));
   refused(grid, {.response = RadialResponse::gaussian(2, 2.8f), .normalise = Normalise::slice}, "give at least 2.82");
   refused(grid,
           {.response = RadialResponse::gaussian(5, 6), .cuda_path = CudaPath::paper, .normalise = Normalise::slice},

@@ -2,6 +2,7 @@
 // additive terms, the same image twice; and what the projector refuses.
 #include "kernels/ring/tor/tor.hpp"
 #include "tests/kernels/line_support.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
@@ -38,7 +39,7 @@ void check_fused(Backend backend, float tube_radius) {
   CHECK(error_of_range(fused.voxels.to_vector(), expected.voxels.to_vector()) < 2e-6);
   CHECK(tally.used == 500);
   CHECK(tally.skipped == 0);
-  CHECK(tally.log_sum == doctest::Approx(log_sum).epsilon(1e-6));
+  CHECK(tally.log_sum == approx(log_sum).epsilon(1e-6));
 }
 
 void check_skipped(Backend backend) {

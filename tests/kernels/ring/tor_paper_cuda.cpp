@@ -10,6 +10,7 @@
 #include "kernels/ring/tor/tor_backends.hpp"
 #include "tests/kernels/blob_support.hpp"
 #include "tests/kernels/line_support.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
@@ -70,8 +71,8 @@ struct Expected {
     CHECK(rms_of_range(found.em, projections.em) < tolerance);
     CHECK(found.tally.used == projections.tally.used);
     CHECK(found.tally.skipped == projections.tally.skipped);
-    CHECK(found.tally.log_sum == doctest::Approx(projections.tally.log_sum).epsilon(1e-5));
-    CHECK(inner(found.forward, values) == doctest::Approx(inner(image, found.back)).epsilon(1e-5));
+    CHECK(found.tally.log_sum == approx(projections.tally.log_sum).epsilon(1e-5));
+    CHECK(inner(found.forward, values) == approx(inner(image, found.back)).epsilon(1e-5));
   }
 };
 

@@ -9,6 +9,7 @@
 #include "kernels/ring/tor/tor.hpp"
 #include "tests/kernels/blob_support.hpp"
 #include "tests/kernels/line_support.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
@@ -55,7 +56,7 @@ void check_sums(ListModeProjector& projector, const std::vector<Lor>& lines, flo
   CHECK(error_of_range(found.back, whole.back) < 1e-3);
   // Lines that meet the image only with the end of a bin's support have ratios a million times the others', and tiles
   // add fixed-point numbers.
-  CHECK(inner(found.em, image) == doctest::Approx(static_cast<double>(found.tally.used)).epsilon(2e-4));
+  CHECK(inner(found.em, image) == approx(static_cast<double>(found.tally.used)).epsilon(2e-4));
 }
 
 void check_all(Backend backend, CudaPath path) {
@@ -151,8 +152,8 @@ TEST_CASE("a point's share of the central ToF bin and of its neighbours is that 
   const auto shares = forward_of(*projector, batch_of(lors, {sigma, 1.58f * sigma}), image);
   const double mass = std::erf(3 / std::sqrt(2.0)), r = 0.79 / std::sqrt(2.0);
   const auto share = [&](std::size_t bin) { return static_cast<double>(shares[bin] / whole[0]); };
-  CHECK(share(1) == doctest::Approx(std::erf(r) / mass).epsilon(2e-5));
+  CHECK(share(1) == approx(std::erf(r) / mass).epsilon(2e-5));
   for (const std::size_t bin : {0u, 2u})
-    CHECK(share(bin) == doctest::Approx((std::erf(3 * r) - std::erf(r)) / (2 * mass)).epsilon(2e-5));
+    CHECK(share(bin) == approx((std::erf(3 * r) - std::erf(r)) / (2 * mass)).epsilon(2e-5));
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -1,5 +1,6 @@
 // Attenuation against closed forms: a disc, a point in a cylinder, and chords without attenuation.
 #include "tests/kernels/spect/spect_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;
@@ -50,7 +51,7 @@ TEST_CASE("A disc is seen as its attenuated chords, and without attenuation as i
         const double half = std::sqrt(radius_mm * radius_mm - from * from);
         const double expected = mu > 0 ? (1 - std::exp(-2 * mu * half)) / mu : 2 * half;
         CHECK(double{views[static_cast<std::size_t>(v * 180 + 60 + u)]} ==
-              doctest::Approx(expected * 16 * mL_per_mm3).epsilon(0.01));
+              approx(expected * 16 * mL_per_mm3).epsilon(0.01));
       }
   }
 }
@@ -76,7 +77,7 @@ TEST_CASE("A point in a cylinder is attenuated along its path to the camera") {
       // The mean over the blob, of which the path off the middle is shorter by u^2 / (2 R).
       const double mean =
           std::exp(0.5 * mu * mu * blob_mm * blob_mm) / std::sqrt(1 - mu * blob_mm * blob_mm / cylinder_mm);
-      CHECK(share == doctest::Approx(std::exp(-mu * (cylinder_mm - near_mm)) * mean).epsilon(0.005));
+      CHECK(share == approx(std::exp(-mu * (cylinder_mm - near_mm)) * mean).epsilon(0.005));
     }
 }
 
@@ -91,8 +92,8 @@ TEST_CASE("What lies between the image and the camera attenuates, and what lies 
   const auto image = random_image(*projector, 4);
   const auto with = forward_of(*projector, view_batch(set), image), without = forward_of(*open, view_batch(set), image);
   const double front = moments_of(with, set, 0).counts / moments_of(without, set, 0).counts;
-  CHECK(front == doctest::Approx(std::exp(-0.05 * 4)).epsilon(1e-3));
-  CHECK(moments_of(with, set, 2).counts == doctest::Approx(moments_of(without, set, 2).counts).epsilon(1e-6));
+  CHECK(front == approx(std::exp(-0.05 * 4)).epsilon(1e-3));
+  CHECK(moments_of(with, set, 2).counts == approx(moments_of(without, set, 2).counts).epsilon(1e-6));
 }
 
 TEST_CASE("A mu map that cannot be is refused") {

@@ -1,6 +1,7 @@
 // Fan and cone beams against the integral over a Gaussian source: counts grow and images are magnified towards the
 // focus.
 #include "tests/kernels/spect/spect_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;
@@ -48,7 +49,7 @@ TEST_CASE("Converging beams have the counts and centroids of the integral over t
                                                        return 8 * std::pow(gain(depth), 3);
                                                      }) / counts;
       const ViewMoments moments = moments_of(views, set, v);
-      CHECK(moments.counts / total == doctest::Approx(counts).epsilon(1e-3));
+      CHECK(moments.counts / total == approx(counts).epsilon(1e-3));
       CHECK(std::abs(moments.u - centroid) < 0.05 * 4);
       CHECK(std::abs(moments.w - along) < 0.05 * 4);
     }

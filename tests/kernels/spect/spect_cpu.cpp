@@ -4,6 +4,7 @@
 #include <tbb/task_arena.h>
 
 #include "tests/kernels/spect/spect_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;
@@ -66,7 +67,7 @@ struct CpuCase {
     }
     CHECK(error_of_range(found.em, expected.em) < 2 * tolerance);
     CHECK(found.tally.used == expected.tally.used);
-    CHECK(found.tally.log_sum == doctest::Approx(expected.tally.log_sum).epsilon(tolerance));
+    CHECK(found.tally.log_sum == approx(expected.tally.log_sum).epsilon(tolerance));
   }
 };
 

@@ -3,6 +3,7 @@
 // different heights; A^T as the adjoint; the same bits twice.
 #include "kernels/cuda/cufft_library.hpp"
 #include "tests/kernels/spect/spect_support.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
@@ -65,8 +66,7 @@ void check_on_gpu(const Grid& grid, const ViewSet& set, const SpectSettings& set
   CHECK(error_of_range(found.em, expected.em) < 2 * tolerance);
   CHECK(found.tally.used == expected.tally.used);
   CHECK(found.tally.skipped == expected.tally.skipped);
-  CHECK(found.tally.log_sum ==
-        doctest::Approx(expected.tally.log_sum).epsilon(settings.form == PsfForm::fft ? 1e-5 : 1e-6));
+  CHECK(found.tally.log_sum == approx(expected.tally.log_sum).epsilon(settings.form == PsfForm::fft ? 1e-5 : 1e-6));
   const GpuResults again = on_gpu_or_cpu(*gpu, set, numbers);
   CHECK(again.forward == found.forward);
   CHECK(again.back == found.back);
@@ -164,7 +164,7 @@ TEST_CASE("SPECT on CUDA: back projection is the adjoint of projection, and sixt
   CHECK(error_of_range(found, expected) < 2e-5);
   const GpuResults results = on_gpu_or_cpu(*gpu, set, all_views_of(set));
   const auto x = random_image(*gpu, 1), y = random_numbers(set.pixels() * 12, 2);
-  CHECK(inner(results.forward, y) == doctest::Approx(inner(x, results.back)).epsilon(1e-5));
+  CHECK(inner(results.forward, y) == approx(inner(x, results.back)).epsilon(1e-5));
 }
 
 namespace {
@@ -196,7 +196,7 @@ void check_beside_cpu(const Grid& grid, const ViewSet& set, const SpectSettings&
   CHECK(error_of_range(found.em, cpu.em) < 2 * tolerance);
   if (settings.adjoint == AdjointKind::paper) return;
   const auto x = random_image(*gpu, 1), y = random_numbers(static_cast<std::int64_t>(found.forward.size()), 2);
-  CHECK(inner(found.forward, y) == doctest::Approx(inner(x, found.back)).epsilon(1e-5));
+  CHECK(inner(found.forward, y) == approx(inner(x, found.back)).epsilon(1e-5));
 }
 
 /// Calls visit(settings) for every beam, map, rotation and adjoint with a point spread.

@@ -1,6 +1,7 @@
 // EM with views: the likelihood rises, counts are kept, subsets' sensitivities add up to that of all views, and books
 // balance.
 #include "tests/kernels/spect/spect_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;
@@ -62,7 +63,7 @@ TEST_CASE("The likelihood of views does not fall, and each update keeps their co
     before = tally.log_sum - expected;
     CHECK(tally.skipped == 0);
     CHECK(tally.used == static_cast<std::int64_t>(batch.event_count()));
-    CHECK(inner(sensitivity, image) == doctest::Approx(sum_of(batch.counts.to_vector())).epsilon(1e-5));
+    CHECK(inner(sensitivity, image) == approx(sum_of(batch.counts.to_vector())).epsilon(1e-5));
   }
 }
 
@@ -131,7 +132,7 @@ TEST_CASE("A voxel's sensitivity is counts per decay x its volume in mL x the se
           ++voxels;
         }
     const double voxel_mL = static_cast<double>(grid.voxel_volume()) * mL_per_mm3;
-    CHECK(sum / voxels == doctest::Approx(static_cast<double>(counts_per_decay) * voxel_mL * seconds).epsilon(2e-3));
+    CHECK(sum / voxels == approx(static_cast<double>(counts_per_decay) * voxel_mL * seconds).epsilon(2e-3));
   }
 }
 

@@ -1,5 +1,6 @@
 // The grid that a camera's views choose, and views that the projector does not take.
 #include "tests/kernels/spect/spect_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;
@@ -10,7 +11,7 @@ TEST_CASE("A camera's image has a voxel a pixel and holds what the camera sees")
   CHECK(choose_view_grid(set, {.voxel_mm = Vec3{2, 2, 4}}) == Grid::centred(64, 64, 20, {2, 2, 4}));
   for (ViewPlace& place : set.places) place.centre_w_mm = 30;
   set.places[0].centre_u_mm = 2;
-  CHECK(choose_view_grid(set, {}).centre(0, 0, 0).z == doctest::Approx(30 - 38));
+  CHECK(choose_view_grid(set, {}).centre(0, 0, 0).z == approx(30 - 38));
   CHECK(choose_view_grid(set, {}).size[0] == 32);
   set.places[0].centre_u_mm = -21;
   CHECK(choose_view_grid(set, {}).size[0] == 42);

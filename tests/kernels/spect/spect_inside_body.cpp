@@ -1,6 +1,7 @@
 // A collimator's face inside the body of a mu map is found, and one beside it is not.
 #include "kernels/spect/inside_body.hpp"
 #include "tests/kernels/spect/spect_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;
@@ -15,7 +16,7 @@ TEST_CASE("Views whose radius lies inside the body are found, the deepest first"
   REQUIRE(found);
   CHECK(found->views == 2);
   CHECK(found->view == 18);
-  CHECK(found->reach_mm == doctest::Approx(48).epsilon(0.03));
+  CHECK(found->reach_mm == approx(48).epsilon(0.03));
   set.places[18].radius_mm = 51;
   CHECK(views_inside_body(set, *body)->view == 9);
 }

@@ -2,6 +2,7 @@
 // what is refused.
 #include "kernels/spect/psf.hpp"
 #include "tests/kernels/spect/spect_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;
@@ -24,9 +25,9 @@ TEST_CASE("A Gaussian widens a point's image by the variance of its depth, at ev
       // The blob has a depth too.
       const double variance =
           std::pow(psf_sigma_mm(settings.psf, radius_mm - near_mm), 2) + std::pow(slope * blob_mm, 2);
-      CHECK(with.variance_u - without.variance_u == doctest::Approx(variance).epsilon(0.01));
-      CHECK(with.variance_w - without.variance_w == doctest::Approx(variance).epsilon(0.01));
-      CHECK(with.counts == doctest::Approx(without.counts).epsilon(1e-4));
+      CHECK(with.variance_u - without.variance_u == approx(variance).epsilon(0.01));
+      CHECK(with.variance_w - without.variance_w == approx(variance).epsilon(0.01));
+      CHECK(with.counts == approx(without.counts).epsilon(1e-4));
     }
 }
 
@@ -34,7 +35,7 @@ TEST_CASE("Holes spread as Anger's formula says") {
   const HolesPsf lehr{
       .hole_mm = 1.11f, .length_mm = 24.05f, .septa_mu_per_mm = 2.4f, .gap_mm = 4, .intrinsic_mm = 1.6f};
   const double length = 24.05 - 2 / 2.4, fwhm = 1.11 * (length + 4 + 100) / length;
-  CHECK(psf_sigma_mm(lehr, 100) == doctest::Approx(std::hypot(fwhm / fwhm_per_sigma, 1.6)).epsilon(1e-6));
+  CHECK(psf_sigma_mm(lehr, 100) == approx(std::hypot(fwhm / fwhm_per_sigma, 1.6)).epsilon(1e-6));
   CHECK(psf_sigma_mm({}, 100) == 0);
 }
 

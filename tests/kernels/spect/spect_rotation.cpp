@@ -1,6 +1,7 @@
 // The rotation itself: quarter turns are permutations, counts are kept, and the camera's axes are where they are said
 // to be.
 #include "tests/kernels/spect/spect_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;
@@ -36,7 +37,7 @@ TEST_CASE("Views at quarter turns are permutations of the image, bit for bit, fo
           double sum = 0;
           for (int j = 0; j < n; ++j) sum += double{image[static_cast<std::size_t>(grid.index(n - 1 - u, j, w))]};
           CHECK(first[static_cast<std::size_t>(w * n + u)] ==
-                doctest::Approx(sum * mL_per_mm3 * double{grid.voxel_volume()}).epsilon(1e-6));
+                approx(sum * mL_per_mm3 * double{grid.voxel_volume()}).epsilon(1e-6));
         }
       for (int quarter = 1; quarter < 4; ++quarter) {
         image = quarter_turned(grid, image);
@@ -92,8 +93,7 @@ TEST_CASE("The conserving rotation keeps each voxel's counts") {
       image[static_cast<std::size_t>(v)] = 1;
       const std::vector<float> views = forward_of(*projector, view_batch(set), image);
       for (int view = 0; view < 7; ++view)
-        CHECK(moments_of(views, set, view).counts ==
-              doctest::Approx(mL_per_mm3 * double{grid.voxel_volume()}).epsilon(1e-5));
+        CHECK(moments_of(views, set, view).counts == approx(mL_per_mm3 * double{grid.voxel_volume()}).epsilon(1e-5));
     }
   }
 }

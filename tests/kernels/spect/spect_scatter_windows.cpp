@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "kernels/spect/scatter_windows.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -35,12 +36,12 @@ TEST_CASE("three windows of a straight spectrum whose middles lie as far from th
   const std::vector<float> lower{counts_of_line(window_below, 40, -0.2)}, upper{counts_of_line(above, 40, -0.2)};
   std::vector<float> b(1);
   estimate_scatter(weights, lower, upper, b);
-  CHECK(b[0] == doctest::Approx(counts_of_line(peak_window, 40, -0.2)).epsilon(1e-6));
+  CHECK(b[0] == approx(counts_of_line(peak_window, 40, -0.2)).epsilon(1e-6));
 }
 
 TEST_CASE("without an upper window the trapezoid's upper end is zero") {
   const ScatterWeights triangle = triangle_weights(peak_window, window_below);
-  CHECK(triangle.lower == doctest::Approx(28.0 / 14 / 2));
+  CHECK(triangle.lower == approx(28.0 / 14 / 2));
   CHECK(triangle.lower == triple_window_weights(peak_window, window_below, window_above).lower);
   CHECK(triangle.upper == 0);
   const std::vector<float> lower{14};
@@ -64,7 +65,7 @@ TEST_CASE("smoothing keeps a flat view flat to its edges, and spreads a point by
   ViewSmoothing smoothing(size, {4, 5, 0}, 30);
   std::vector<float> flat(41 * 31, 3.0F);
   smoothing.apply(flat);
-  for (const float value : flat) CHECK(value == doctest::Approx(3).epsilon(1e-6));
+  for (const float value : flat) CHECK(value == approx(3).epsilon(1e-6));
 
   ViewSmoothing narrow(size, {4, 5, 0}, 20);
   std::vector<float> point(41 * 31);
@@ -79,8 +80,8 @@ TEST_CASE("smoothing keeps a flat view flat to its edges, and spreads a point by
       along += value * 25 * (w - 15) * (w - 15);
     }
   const double variance = 20 * 20 / (8 * std::log(2.0));
-  CHECK(sum == doctest::Approx(100).epsilon(1e-3));
-  CHECK(across / sum == doctest::Approx(variance).epsilon(0.01));
-  CHECK(along / sum == doctest::Approx(variance).epsilon(0.01));
+  CHECK(sum == approx(100).epsilon(1e-3));
+  CHECK(across / sum == approx(variance).epsilon(0.01));
+  CHECK(along / sum == approx(variance).epsilon(0.01));
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -1,5 +1,6 @@
 // Counts of two strips' events: a response with y counts is y events.
 #include "tests/kernels/strip/strip_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;
@@ -26,6 +27,6 @@ TEST_CASE("counts: a response of y counts is y events to the strips' projector")
   CHECK(rms_of_range(of_bins, of_list) < 1e-6);
   CHECK(a.used == b.used);
   CHECK(a.skipped == b.skipped);
-  CHECK(a.log_sum == doctest::Approx(b.log_sum).epsilon(1e-6));
+  CHECK(a.log_sum == approx(b.log_sum).epsilon(1e-6));
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -7,6 +7,7 @@
 
 #include "kernels/strip/sensitivity.hpp"
 #include "tests/kernels/strip/strip_support.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
@@ -48,11 +49,11 @@ void check_against_reference(const Grid& grid, const StripSettings& settings, co
     const Projections here = project(*on_gpu(grid, settings, path), events, image, values);
     CHECK(here.tally.used == expected.tally.used);
     CHECK(here.tally.skipped == expected.tally.skipped);
-    CHECK(here.tally.log_sum == doctest::Approx(expected.tally.log_sum).epsilon(1e-6));
+    CHECK(here.tally.log_sum == approx(expected.tally.log_sum).epsilon(1e-6));
     CHECK(rms_of_range(here.forward, expected.forward) < 1e-6);
     CHECK(rms_of_range(here.back, expected.back) < 2e-6);
     CHECK(rms_of_range(here.em, expected.em) < 1e-5);
-    CHECK(inner(here.forward, values) == doctest::Approx(inner(image, here.back)).epsilon(1e-5));
+    CHECK(inner(here.forward, values) == approx(inner(image, here.back)).epsilon(1e-5));
   }
 }
 
@@ -108,7 +109,7 @@ void check_same_bits(const Grid& grid, const StripSettings& settings) {
     const std::vector<float> second = run();
     CHECK(std::memcmp(first.data(), second.data(), first.size() * sizeof(float)) == 0);
     // An EM step distributes each event to the pixels as a whole; every copy of an event is rounded alike.
-    CHECK(inner(image, first) == doctest::Approx(static_cast<double>(many.count)).epsilon(2e-5));
+    CHECK(inner(image, first) == approx(static_cast<double>(many.count)).epsilon(2e-5));
     if (dark < 1e-4f) continue;  // darker, a single pixel at an ellipse's border decides about whole events
     std::vector<float> expected(image.size(), 0.0f), scaled(image.size()), actual(image.size());
     make_strip_reference(grid, settings)->em_step(few.view(), image.data(), expected.data());
@@ -197,7 +198,7 @@ TEST_CASE("strips on CUDA: a box of more pixels than a float counts") {
   CHECK(here.tally.used == expected.tally.used);
   CHECK(rms_of_range(here.back, expected.back) < 1e-6);
   for (std::size_t i = 0; i < here.forward.size(); ++i)
-    CHECK(here.forward[i] == doctest::Approx(expected.forward[i]).epsilon(1e-4));
+    CHECK(here.forward[i] == approx(expected.forward[i]).epsilon(1e-4));
 }
 
 TEST_CASE("strips on CUDA: an image of ten iterations is the reference's") {

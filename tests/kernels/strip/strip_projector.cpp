@@ -2,6 +2,7 @@
 // EM step, whole reconstructions.
 #include "kernels/strip/sensitivity.hpp"
 #include "tests/kernels/strip/strip_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;
@@ -53,7 +54,7 @@ void check_against_reference() {
         CHECK(rms_of_range(found.em, expected.em) < 1e-5);
         CHECK(found.tally.used == expected.tally.used);
         CHECK(found.tally.skipped == expected.tally.skipped);
-        CHECK(found.tally.log_sum == doctest::Approx(expected.tally.log_sum).epsilon(1e-5));
+        CHECK(found.tally.log_sum == approx(expected.tally.log_sum).epsilon(1e-5));
       }
 }
 
@@ -85,7 +86,7 @@ TEST_CASE("The CPU's back projection of strips is the adjoint of its forward pro
     const EventBatch events = some_events(settings, 3000, 9);
     const auto x = random_numbers(grid.voxels(), 4), y = random_numbers(events.count, 5);
     const Projections found = project(*make_strip_projector(grid, settings, Backend::cpu), events, x, y);
-    CHECK(inner(found.forward, y) == doctest::Approx(inner(x, found.back)).epsilon(1e-5));
+    CHECK(inner(found.forward, y) == approx(inner(x, found.back)).epsilon(1e-5));
   }
 }
 
@@ -109,7 +110,7 @@ TEST_CASE("Strip projectors say their sensitivity, and refuse what they cannot p
   const auto sensitivity = projector->closed_form_sensitivity();
   REQUIRE(sensitivity.has_value());
   CHECK(sensitivity->grid == grid);
-  CHECK(sensitivity->voxels[grid.index(0, 2, 7)] == doctest::Approx(strip_sensitivity(StripGeometry{}, -6.0, 12.0)));
+  CHECK(sensitivity->voxels[grid.index(0, 2, 7)] == approx(strip_sensitivity(StripGeometry{}, -6.0, 12.0)));
 
   EventBatch blind = some_events(settings, 3, 1);
   blind.tof_mm = {};

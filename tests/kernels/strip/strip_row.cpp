@@ -6,6 +6,7 @@
 
 #include "kernels/strip/row-inl.hpp"
 #include "tests/kernels/strip/strip_support.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;
@@ -72,8 +73,8 @@ TEST_CASE("the share of angles below an end keeps its digits, also mirrored") {
     CAPTURE(high);
     const double deviations = static_cast<double>(high) / std::sqrt(static_cast<double>(strip::half_log2e));
     CHECK(static_cast<double>(strip::share_below(high, false)) ==
-          doctest::Approx(0.5 * std::erfc(-deviations / std::sqrt(2.0))).epsilon(4e-6));
-    CHECK(strip::share_below(high, true) == doctest::Approx(strip::share_below(-high, false)));
+          approx(0.5 * std::erfc(-deviations / std::sqrt(2.0))).epsilon(4e-6));
+    CHECK(strip::share_below(high, true) == approx(strip::share_below(-high, false)));
   }
 }
 

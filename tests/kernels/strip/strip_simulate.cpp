@@ -9,6 +9,7 @@
 #include "kernels/strip/simulate.hpp"
 #include "kernels/strip/strip_events.hpp"
 #include "kernels/strip/strip_scanner.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
@@ -39,12 +40,12 @@ TEST_CASE("as many events come from a place as the sensitivity's closed form say
     CAPTURE(y);
     StripSimulator small = simulator({ellipse(y, z, 1, 1, 1e6)}, sharp);
     const double expected = strip_sensitivity(barrel, y, z);
-    CHECK(small.expected_cps() / small.activity_Bq() == doctest::Approx(expected).epsilon(0.03));
+    CHECK(small.expected_cps() / small.activity_Bq() == approx(expected).epsilon(0.03));
     // The time of the events follows from the activity: pi mm^2 of 4 mm, 1 kBq/mm^3.
     const EventBatch batch = small.next_events(40'000);
     const double decays = 1e6 * 1e-3 * 4 * std::numbers::pi * batch.duration_s;
-    CHECK(40'000 / decays == doctest::Approx(expected).epsilon(0.02));
-    CHECK(small.activity_Bq() == doctest::Approx(1e3 * 4 * std::numbers::pi).epsilon(0.02));
+    CHECK(40'000 / decays == approx(expected).epsilon(0.02));
+    CHECK(small.activity_Bq() == approx(1e3 * 4 * std::numbers::pi).epsilon(0.02));
   }
 }
 
@@ -61,7 +62,7 @@ TEST_CASE("sharp events point at where they come from, in proportion to the acti
     if (std::hypot((at.y_mm - 10) / 10, (at.z_mm - 20) / 5) < 1) inside += decays;
   }
   CHECK(farthest < 40.01);
-  CHECK(inside / all == doctest::Approx(3.0 * 50 / (1600 + 2 * 50)).epsilon(0.03));
+  CHECK(inside / all == approx(3.0 * 50 / (1600 + 2 * 50)).epsilon(0.03));
 }
 
 TEST_CASE("what is measured deviates as the resolution says, also where z and dl hang together") {
@@ -83,8 +84,8 @@ TEST_CASE("what is measured deviates as the resolution says, also where z and dl
     dl2 += r.dl_mm * r.dl_mm / n;
     cross += difference * r.dl_mm / n;  // the exact difference is independent of dl's deviation
   }
-  CHECK(sum2 == doctest::Approx(2 * var_z + 2 * cov_up_down).epsilon(0.02));
-  CHECK(dl2 == doctest::Approx(var_dl).epsilon(0.02));
+  CHECK(sum2 == approx(2 * var_z + 2 * cov_up_down).epsilon(0.02));
+  CHECK(dl2 == approx(var_dl).epsilon(0.02));
   CHECK(std::abs(cross - 2 * cov_up_dl) < 4 * std::sqrt(difference2 * dl2 / n));
   CHECK(std::abs(cross) > 5 * std::sqrt(difference2 * dl2 / n));
 }
@@ -107,7 +108,7 @@ TEST_CASE("the resolution along a strip is worse at its end by what it is told")
     expected += std::pow(strip_sigma_z(rising, barrel, exact.z_up_mm), 2) +
                 std::pow(strip_sigma_z(rising, barrel, exact.z_down_mm), 2);
   }
-  CHECK(variance / 50'000 == doctest::Approx(expected / steps).epsilon(0.03));
+  CHECK(variance / 50'000 == approx(expected / steps).epsilon(0.03));
 }
 
 TEST_CASE("same seed, same events, whatever the batches; another seed, others") {
@@ -121,13 +122,13 @@ TEST_CASE("same seed, same events, whatever the batches; another seed, others") 
   double seconds = 0;
   for (const std::int64_t count : {1, 9'999, 20'000}) {
     const EventBatch batch = other.next_events(count);
-    CHECK(batch.start_s == doctest::Approx(seconds));
+    CHECK(batch.start_s == approx(seconds));
     seconds += batch.duration_s;
     const auto part = ends(batch);
     pieces.insert(pieces.end(), part.begin(), part.end());
   }
   CHECK(pieces == ends(whole));
-  CHECK(seconds == doctest::Approx(whole.duration_s));
+  CHECK(seconds == approx(whole.duration_s));
   CHECK(ends(simulator({ellipse(0, 0, 60, 60, 1000)}, {}, 2).next_events(30'000)) != ends(whole));
 }
 
