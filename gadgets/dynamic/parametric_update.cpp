@@ -68,6 +68,8 @@ struct ParametricUpdate {
 
   ParametricUpdate(const Params& p, Context& context)
       : p_(p), functions_(functions_of(p)), start_(start_of(p)), inverse_(p.sensitivity_floor) {
+    if (p.image.basis == Basis::blobs)
+      throw std::invalid_argument("image: parametric images are of voxels, not of blobs");
     for (const CoefficientImage& image : functions_.images()) context.output_file(image.file);
   }
 
@@ -124,6 +126,10 @@ struct ParametricUpdate {
   void note_frame(const Projected& projected, Context& context) {
     const std::size_t number = came_.size();
     if (projected.support) throw std::runtime_error("parametric images of views are not there: take list-mode events");
+    if (!projected.coefficients_of.empty())
+      throw std::runtime_error(
+          fmt::format("parametric images are of voxels, and {} makes them of coefficients: leave it out",
+                      projected.coefficients_of));
     if (static_cast<std::size_t>(projected.step.frame.number) != number + 1)
       throw std::runtime_error("a frame's subset is missing: each update needs one of every frame, in order");
     if (frames_.size() == number) {

@@ -126,6 +126,9 @@ TEST_CASE("parametric images refuse what they cannot be made of") {
   run.phantom = "phantom: uniform_cylinder, activity_scale: 0.003, curves: {file: functions.csv, solids: [water]}";
   CHECK(run.error("time_s,f1\n0,1\n1.2,1\n").find("ends at 1.2 s, before the scan does, at 2 s") != std::string::npos);
   run = {};
+  run.update += ", image: {size: [4, 4, 4], voxel_mm: 50, basis: blobs}";
+  CHECK(run.error().find("parametric images are of voxels, not of blobs") != std::string::npos);
+  run = {};
   run.update = "use: parametric_update, input: functions.csv, start_s: 1";
   CHECK(run.error("time_s,value\n0,1\n2,1\n").find("frame 1 begins at 0 s, before start_s (1 s)") != std::string::npos);
 }
