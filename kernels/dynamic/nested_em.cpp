@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <functional>
 #include <stdexcept>
 #include <type_traits>
@@ -21,15 +22,37 @@ namespace {
 
 constexpr int host_lanes = 16;  // a cache line of each image
 
+/// What EM makes of the frames, side by side: images lie so that all frames of a voxel want the same place of the cache.
+template <int functions, int lanes>
+struct KeptFrames {
+  std::vector<float>& room;
+  KeptFrames(std::vector<float>& room, const detail::NestedArrays& a, std::int64_t v,
+             const detail::VoxelCoefficients<functions, lanes>& before)
+      : room(room) {
+    room.resize(static_cast<std::size_t>(a.count) * host_lanes);
+    for (int f = 0; f < a.count; ++f) detail::em_of_frame(a, f, v, before, room.data() + f * lanes);
+  }
+  const float* operator()(int frame) const { return room.data() + frame * lanes; }
+};
+
+template <int functions, int lanes>
+int update_voxels(const detail::NestedArrays& arrays, std::int64_t v, std::vector<float>& room) {
+  auto theta = detail::VoxelCoefficients<functions, lanes>::at(arrays, v);
+  const KeptFrames<functions, lanes> frames(room, arrays, v, theta);
+  detail::inner_steps(arrays, theta, frames);
+  return theta.write(arrays, v);
+}
+
 std::int64_t nested_em_cpu(const detail::NestedArrays& arrays, int functions, std::int64_t voxels) {
   return detail::with_functions(functions, [&](auto count) {
     return tbb::parallel_reduce(
         tbb::blocked_range<std::int64_t>(0, voxels, 4096), std::int64_t{0},
         [&](const auto& range, std::int64_t replaced) {
+          std::vector<float> room;
           std::int64_t v = range.begin();
           for (; v + host_lanes <= range.end(); v += host_lanes)
-            replaced += detail::nested_em_voxels<count(), host_lanes>(arrays, v);
-          for (; v < range.end(); ++v) replaced += detail::nested_em_voxels<count(), 1>(arrays, v);
+            replaced += update_voxels<count(), host_lanes>(arrays, v, room);
+          for (; v < range.end(); ++v) replaced += update_voxels<count(), 1>(arrays, v, room);
           return replaced;
         },
         std::plus<>());

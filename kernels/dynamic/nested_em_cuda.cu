@@ -10,10 +10,30 @@
 namespace tofstream::detail {
 namespace {
 
+/// What EM makes of a frame, made anew for each step: a voxel's frames have no room in registers.
+template <int functions>
+struct FramesMadeAnew {
+  const NestedArrays& arrays;
+  std::int64_t v;
+  VoxelCoefficients<functions, 1> before;
+  float em[1];
+  TOFSTREAM_HOST_DEVICE const float* operator()(int frame) {
+    em_of_frame(arrays, frame, v, before, em);
+    return em;
+  }
+};
+
 template <int functions>
 __global__ void update_coefficients(NestedArrays arrays, std::int64_t voxels, unsigned long long* replaced) {
   const std::int64_t v = elementwise::element();
-  count_fault(replaced, v < voxels ? nested_em_voxels<functions, 1>(arrays, v) : 0);
+  int bad = 0;
+  if (v < voxels) {
+    auto theta = VoxelCoefficients<functions, 1>::at(arrays, v);
+    FramesMadeAnew<functions> frames{arrays, v, theta, {}};
+    inner_steps(arrays, theta, frames);
+    bad = theta.write(arrays, v);
+  }
+  count_fault(replaced, bad);
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ TEST_CASE("cuFFT: real transforms of a batch in two axes, there and back") {
       }
   }
   const std::vector<float> again = transformed_on_gpu(inverse, spectrum, batch * m * n);
-  for (std::size_t i = 0; i < in.size(); ++i) CHECK(again[i] / (m * n) == approx(in[i]).epsilon(1e-5));
+  for (std::size_t i = 0; i < in.size(); ++i) CHECK(std::abs(again[i] / (m * n) - in[i]) < 1e-6);  // of numbers up to 1
 }
 
 TEST_CASE("cuFFT: complex transforms whose numbers lie apart") {
@@ -95,7 +95,7 @@ TEST_CASE("cuFFT: three axes, and what it cannot do is said in one line") {
   for (const float value : in) sum += static_cast<double>(value);
   CHECK(spectrum[0] == approx(sum).epsilon(1e-6));
   const std::vector<float> again = transformed_on_gpu({FftKind::complex_to_real, {4, 6, 10}}, spectrum, 4 * 6 * 10);
-  for (std::size_t i = 0; i < in.size(); ++i) CHECK(again[i] / 240 == approx(in[i]).epsilon(1e-5));
+  for (std::size_t i = 0; i < in.size(); ++i) CHECK(std::abs(again[i] / 240 - in[i]) < 1e-6);
   CHECK_THROWS_AS(CudaFft({FftKind::complex, {-4}}), std::runtime_error);
 }
 // SPDX-License-Identifier: Apache-2.0
