@@ -1,4 +1,7 @@
 // A dynamic scan as a user reconstructs it, and looks at its regions over time.
+#include <fstream>
+#include <string>
+
 #include "gadgets/io/nifti/nifti.hpp"
 #include "tests/command/command.hpp"
 #include "tests/support/approx.hpp"
@@ -57,6 +60,38 @@ TEST_CASE("frames of a dynamic scan become one file, whose regions keep their ac
   REQUIRE_MESSAGE(alone.code == 0, alone.err);
   const auto frames = read_nifti_volumes(folder / "all" / "image.nii.gz");
   CHECK(frames[1].voxels.to_vector() == read_nifti(folder / "alone" / "image.nii.gz").voxels.to_vector());
+}
+
+TEST_CASE("uptake and volume directly from the events, as a user runs it") {
+  const TemporaryFolder folder;
+  const std::string plasma = (folder / "plasma.csv").string();
+  const auto direct = [&](const std::string& table, const std::string& more) {
+    std::ofstream(plasma) << table;
+    return run_command(
+        "run direct_patlak --quiet --backend cpu --json --overwrite --set image.size=[16,16,8] --set "
+        "image.voxel_mm=[16,16,18] "
+        "--set events.batch_events=500 --set projected.sensitivity.cache=false --set "
+        "projected.sensitivity.exact_pairs=0 "
+        "--set projected.sensitivity.sampled_pairs=100000 --set subsets.subsets=2 --set subsets.iterations=2 --input " +
+        recording().string() + " --out " + (folder / "out").string() + " --set estimate.input=" + plasma + " " + more);
+  };
+  const std::string frames = "--set 'subsets.frames=[0.01-0.02, 0.01, 0.01]' --set estimate.start_s=0.01";
+  const auto run = direct("time_s,value\n0,0\n0.005,20000\n1,2000\n", frames);
+  REQUIRE_MESSAGE(run.code == 0, run.err);
+  CHECK(run.json()["books"]["balanced"] == true);
+  for (const char* name : {"ki.nii.gz", "v.nii.gz"}) {
+    const Image image = read_nifti(folder / "out" / name);
+    CHECK(image.voxels[image.grid.index(8, 8, 4)] > 0);
+  }
+  CHECK(read_nifti_volumes(folder / "out" / "image.nii.gz").size() == 3);
+  const auto says = [](const CommandResult& result, int code, const char* words) {
+    CHECK(result.code == code);
+    CHECK_MESSAGE(result.err.find(words) != std::string::npos, result.err);
+  };
+  says(direct("time_s,value\n0,1\n0.02,1\n", frames), 1, "plasma.csv: the table ends at 0.02 s, before frame 2 does");
+  says(direct("time_s,value\n0,1\n1,1\n", "--set 'subsets.frames=[3x0.01]'"), 1,
+       "frame 1 begins at 0 s, before start_s (1200 s)");
+  says(direct("time,value\n0,1\n1,1\n", frames), 2, "plasma.csv: there is no column time_s");
 }
 
 TEST_CASE("frames that cannot be start nothing, and one line says why") {

@@ -145,6 +145,46 @@ TEST_CASE("the script of the NEMA phantom's scatter measures images without its 
   CHECK(report["images"]["fitted"]["tail_factor"].size() == 1);
 }
 
+TEST_CASE("the script of the study of algorithms compares each with the reference, and a tracer that moves with EM") {
+  const std::filesystem::path script = script_or_skip("experiments/algorithms_study");
+  if (script.empty()) return;
+  const TemporaryFolder out;
+  const std::string log = (out / "log").string();
+  const std::string command = "python3 " + script.string() + " nema_iq --moving --backend cpu --scanner demo_ring " +
+                              "--events 40000 --voxel-mm 16 --reference-updates 8 --passes 3 --timed-passes 3 " +
+                              "--moving-passes 2 --svrg 4,0.3 --exact-pairs 0 --pairs 100000 --tofstream " +
+                              program().string() + " --out " + out.path().string() + " >" + log + " 2>&1";
+  const int status = std::system(command.c_str());  // 1: so few passes converge to nothing
+  const auto study = nlohmann::json::parse(text_of(out / "study.json"), nullptr, false);
+  REQUIRE_MESSAGE((status == 0 || WEXITSTATUS(status) == 1), text_of(log));
+  REQUIRE_MESSAGE(!study.is_discarded(), text_of(log));
+  const auto& phantom = study["phantoms"]["nema_iq"];
+  CHECK(phantom["strength_0"]["largest_difference"] == 0);
+  CHECK(phantom["objective_largest_fall"].get<double>() < 1e-9);
+  for (const char* name : {"bsrem", "svrg", "svrg, 4 subsets, relaxation 0.3", "osem, no prior"})
+    CHECK(phantom["algorithms"][name]["images"].size() == 3);
+  CHECK(study["moving"]["cuts"].size() == 4);
+  CHECK(study["moving"]["cuts"]["bsrem, interleaved"]["region_percent"] <
+        study["moving"]["cuts"]["bsrem, time"]["region_percent"]);
+}
+
+TEST_CASE("the script of the study of Patlak's plot compares it with direct reconstruction") {
+  const std::filesystem::path script = script_or_skip("experiments/patlak_study");
+  if (script.empty()) return;
+  const TemporaryFolder out;
+  const std::string log = (out / "log").string();
+  const std::string command = "python3 " + script.string() + " --scans 2 --iterations 1 --scale 1e-3 --pairs 100000 " +
+                              "--backend cpu --tofstream " + program().string() + " --out " + out.path().string() +
+                              " >" + log + " 2>&1";
+  const int status = std::system(command.c_str());  // 1: two scans of few events
+  const auto study = nlohmann::json::parse(text_of(out / "study.json"), nullptr, false);
+  REQUIRE_MESSAGE((status == 0 || WEXITSTATUS(status) == 1), text_of(log));
+  REQUIRE_MESSAGE(!study.is_discarded(), text_of(log));
+  CHECK(study["trues_a_scan"] > 100'000);
+  for (const char* kind : {"plot", "direct"})
+    CHECK(study[kind][0]["tissue"]["mean"].get<double>() == approx(1).epsilon(0.3));
+}
+
 TEST_CASE("the script of the study of DIRECT lays events down once and measures contrast and noise by iteration") {
   const std::filesystem::path script = script_or_skip("experiments/direct_study");
   if (script.empty()) return;

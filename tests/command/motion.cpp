@@ -1,6 +1,7 @@
 // A scan of something that moves as a whole, as a user simulates and reconstructs it, and what is said of bad tables.
 #include <fstream>
 
+#include "gadgets/io/nifti/nifti.hpp"
 #include "tests/command/command.hpp"
 #include "tests/support/approx.hpp"
 
@@ -18,9 +19,10 @@ struct MotionFolder {
   CommandResult simulate(const std::string& more) const {
     return run_command("simulate --quiet --phantom uniform_cylinder --no-attenuation -o " + scan + " " + more);
   }
-  CommandResult reconstruct(const std::string& more) const {
+  CommandResult reconstruct(const std::string& more, const std::string& pipeline = "motion_osem") const {
     return run_command(
-        "run motion_osem --quiet --backend cpu --set image.size=[32,32,24] --set image.voxel_mm=[8,8,8] "
+        "run " + pipeline +
+        " --quiet --backend cpu --set image.size=[32,32,24] --set image.voxel_mm=[8,8,8] "
         "--set subsets.subsets=2 --set projected.sensitivity.cache=false --set projected.sensitivity.exact_pairs=0 "
         "--set projected.sensitivity.sampled_pairs=400000 --json --overwrite --input " +
         scan + " --out " + (folder / "out").string() + " --set placed.file=" + table + " " + more);
@@ -43,6 +45,25 @@ TEST_CASE("a phantom that moves is simulated, and reconstructed in one place by 
   REQUIRE_MESSAGE(analysed.code == 0, analysed.err);
   const auto region = analysed.json()["studies"][0]["images"][0]["regions"][0];
   CHECK(region["mean"].get<double>() == approx(region["truth"].get<double>()).epsilon(0.1));
+}
+
+TEST_CASE("positions of the bed become one image that is longer than the scanner") {
+  const MotionFolder in("0,1,0,0,0,0,0,-60\n0.03,1,0,0,0,0,0,60\n");
+  REQUIRE(in.simulate("--seconds 0.06 --block-seconds 0.01 --motion " + in.table).code == 0);
+  const auto run = in.reconstruct("--set image.size=[32,32,30]", "whole_body");
+  REQUIRE_MESSAGE(run.code == 0, run.err);
+  CHECK(run.json()["books"]["balanced"] == true);
+  CHECK(run.json()["gadgets"]["projected"]["figures"]["poses"] == 2);
+  const Image image = read_nifti(in.folder / "out" / "image.nii.gz");
+  REQUIRE(image.grid.size[2] == 30);  // 240 mm, where demo_ring is 145 mm long
+  // Both halves of the cylinder have its activity.
+  for (const int end : {0, 15}) {
+    double sum = 0, voxels = 0;
+    for (int k = end + 3; k < end + 12; ++k)
+      for (int j = 11; j < 21; ++j)
+        for (int i = 11; i < 21; ++i, ++voxels) sum += static_cast<double>(image.voxels[image.grid.index(i, j, k)]);
+    CHECK(sum / voxels == approx(10000).epsilon(0.1));
+  }
 }
 
 TEST_CASE("a table that cannot be read, or does not cover the scan, is one error before or at its time") {
