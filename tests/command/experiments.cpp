@@ -151,7 +151,7 @@ TEST_CASE("the script of the study of algorithms compares each with the referenc
   const TemporaryFolder out;
   const std::string log = (out / "log").string();
   const std::string command = "python3 " + script.string() + " nema_iq --moving --backend cpu --scanner demo_ring " +
-                              "--events 40000 --voxel-mm 16 --reference-updates 8 --passes 3 --timed-passes 3 " +
+                              "--events 40000 --voxel-mm 8 --reference-updates 8 --passes 3 --timed-passes 3 " +
                               "--moving-passes 2 --svrg 4,0.3 --exact-pairs 0 --pairs 100000 --tofstream " +
                               program().string() + " --out " + out.path().string() + " >" + log + " 2>&1";
   const int status = std::system(command.c_str());  // 1: so few passes converge to nothing
