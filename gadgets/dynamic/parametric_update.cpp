@@ -76,7 +76,7 @@ struct ParametricUpdate {
   void start(Emit<ParametricImages>& emit) { emit({.image = shared(start_.begin()), .frames = {}}); }
 
   void process(std::shared_ptr<const Projected> projected, Emit<ParametricImages>& emit, Context& context) {
-    const UpdateStep& step = projected->step;
+    const UpdateStep step = projected->step;  // update() gives the back projections back
     if (step.iteration == 0) return emit({.image = shared(*start_.without_update(*projected)), .frames = {}});
     if (!step.is_joint)
       throw std::runtime_error("parametric_update takes subsets of all frames together: set together: true of framing");
