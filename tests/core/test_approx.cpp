@@ -6,22 +6,20 @@
 #include "tests/support/approx.hpp"
 #include "tests/support/skip.hpp"
 
-using namespace tofstream;
-
 TEST_CASE("approx is relative for small numbers too, and absolute for 0") {
   CHECK(1e-9 == doctest::Approx(2e-9));  // which is why
-  CHECK(1e-9 != approx(2e-9));
-  CHECK(1e-9 != approx(1.02e-9).epsilon(0.01));
-  CHECK(1e-9 == approx(1.02e-9).epsilon(0.03));
-  CHECK(-3e20 == approx(-3.0001e20).epsilon(1e-4));
-  CHECK(1e-6 == approx(0));
-  CHECK(1e-4 != approx(0));
-  CHECK(0.0 != approx(1e-9));
-  CHECK(7 == approx(7));
+  CHECK(1e-9 != tofstream::approx(2e-9));
+  CHECK(1e-9 != tofstream::approx(1.02e-9).epsilon(0.01));
+  CHECK(1e-9 == tofstream::approx(1.02e-9).epsilon(0.03));
+  CHECK(-3e20 == tofstream::approx(-3.0001e20).epsilon(1e-4));
+  CHECK(1e-6 == tofstream::approx(0));
+  CHECK(1e-4 != tofstream::approx(0));
+  CHECK(0.0 != tofstream::approx(1e-9));
+  CHECK(7 == tofstream::approx(7));
 }
 
 TEST_CASE("no test compares by doctest's own tolerance") {
-  if (!std::filesystem::is_directory("tests")) return skip_test("sources beside the test");
+  if (!std::filesystem::is_directory("tests")) return tofstream::skip_test("sources beside the test");
   const std::string own = std::string("doctest::") + "Approx(";
   std::size_t files = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator("tests")) {
