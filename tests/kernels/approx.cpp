@@ -1,9 +1,10 @@
 // Tests compare numbers by approx(): doctest's own lets any two numbers far below its tolerance pass.
+#include "tests/support/approx.hpp"
+
 #include <filesystem>
 #include <fstream>
 #include <string>
 
-#include "tests/support/approx.hpp"
 #include "tests/support/skip.hpp"
 
 TEST_CASE("approx is relative for small numbers too, and absolute for 0") {
