@@ -107,7 +107,9 @@ struct Simulator {
           "scatter_phantom", reads_one_of("phantoms"),
           "A phantom whose activity stands for scatter: its photons are recorded and never attenuated"),
       param<&Params::motion>("motion", "How the phantom moves as a whole, with `seconds`"),
-      param<&Params::curves>("curves", "How activities change over scan time, with `seconds`"));
+      param<&Params::curves>("curves",
+                             "How activities change over scan time, with `seconds`; randoms_cps and "
+                             "scatter_phantom stay what they are"));
   static constexpr bool own_thread = true;
   // Detectors and ToF of a batch's events.
   static MemoryNeed memory(const Params& p) {
@@ -229,6 +231,8 @@ struct Simulator {
       throw std::invalid_argument(fmt::format("curves: {} has {} functions for {} solids", p_.curves.file.string(),
                                               curves.size(), p_.curves.solids.size()));
     for (std::size_t c = 0; c < curves.size(); ++c) {
+      if (std::ranges::count(p_.curves.solids, p_.curves.solids[c]) > 1)
+        throw std::invalid_argument(fmt::format("curves: solid '{}' is named twice", printable(p_.curves.solids[c])));
       if (curves[c].end_s() < p_.seconds)
         throw std::invalid_argument(fmt::format("curves: {} ends at {:g} s, before the scan does, at {:g} s",
                                                 p_.curves.file.string(), curves[c].end_s(), p_.seconds));
@@ -239,6 +243,9 @@ struct Simulator {
   std::size_t solid_named(const std::string& name) const {
     const std::vector<Solid>& solids = file_.phantom.solids();
     const auto found = std::ranges::find(solids, name, &Solid::name);
+    if (std::ranges::count(solids, name, &Solid::name) > 1)
+      throw std::invalid_argument(fmt::format(
+          "curves: the phantom has several solids called '{}': give each a name of its own", printable(name)));
     if (found != solids.end() && found->activity_Bq_mL) return static_cast<std::size_t>(found - solids.begin());
     std::vector<std::string> names;
     for (const Solid& solid : solids)

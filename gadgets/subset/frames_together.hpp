@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "core/gadget.hpp"
@@ -23,10 +22,9 @@ class FramesTogether {
 
   /// One more frame, whose data are all there.
   void add(const ScanFrame& frame, WholeStream stream, EventStore& store);
-  /// All frames have come, if any: their subsets go out in all iterations, unless a stop cuts them short between two updates. A
-  /// frame with fewer subsets than others, since it has fewer events, gives empty ones of no time in their place.
+  /// All frames have come, if any: their subsets go out in all iterations, unless a stop cuts them short between two
+  /// updates. A frame with fewer subsets than others, since it has fewer events, gives empty ones of no time instead.
   void send(Emit<EventSubset>& emit, Context& context);
-  std::int64_t updates() const { return updates_; }
 
  private:
   struct Frame {
@@ -35,7 +33,7 @@ class FramesTogether {
     std::vector<MessageInfo> came;  // with each subset
     std::shared_ptr<const Quantity> quantity;
   };
-  // Of a subset of a frame, in a pass.
+  // Where in a pass a frame's subset stands.
   struct Place {
     int iteration = 1, number = 0, subset = 0;  // subset: its place in the pass
     std::size_t frame = 0;

@@ -92,6 +92,10 @@ struct Framing {
       : p_(p), frames_(read_frames(p.frames)), store_(store_settings(p)), together_(p.iterations, {p.order, p.seed}) {
     if (p.together && p.start == FrameStart::previous)
       throw std::invalid_argument("start: previous is of frames that follow one another: leave it out with together");
+    if (p.together && p.reference_s == 0)
+      throw std::invalid_argument(
+          "reference_s: 0 gives each frame a scale of its own, its length, and frames together need one: leave it at "
+          "1");
     open();
   }
 

@@ -242,6 +242,8 @@ TEST_CASE(
   }
   CHECK(made.subsets[4]->time_fraction == 0);
   CHECK(seconds == approx(0.2));
+  CHECK_THROWS_WITH(RegisteredGadgetTest<EventSubset>("framing", "{frames: [5], together: true, reference_s: 0}"),
+                    doctest::Contains("reference_s: 0 gives each frame a scale of its own"));
   RegisteredGadgetTest<EventSubset> gadget("framing", "{backend: cpu, frames: [5, 5, 10], together: true}");
   gadget.send(numbered_batch(0, 50));
   CHECK_THROWS_WITH(gadget.send(numbered_batch(100, 100)),

@@ -64,7 +64,7 @@ TEST_CASE("Gaussian weights have unit sum and the variance asked for, also below
       second += 2 * static_cast<double>(w[n]) * static_cast<double>(n * n);
     }
     CHECK(sum == approx(1).epsilon(1e-6));
-    // Of narrow ones the tail that is cut, 1e-5 of the sum, has a part of the variance that shows.
+    // The tail that is cut, 1e-5 of the sum, has a part of a narrow one's variance that shows.
     CHECK(std::abs(second - sigma * sigma) < 5e-4 * sigma * sigma + (sigma < 0.5 ? 3e-5 : 0));
     CHECK(static_cast<double>(w.size() - 1) >= 4 * sigma);
   }

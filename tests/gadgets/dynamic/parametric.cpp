@@ -125,6 +125,9 @@ TEST_CASE("parametric images refuse what they cannot be made of") {
   CHECK(run.error().find("has 1 functions for 2 solids") != std::string::npos);
   run.phantom = "phantom: uniform_cylinder, activity_scale: 0.003, curves: {file: functions.csv, solids: [water]}";
   CHECK(run.error("time_s,f1\n0,1\n1.2,1\n").find("ends at 1.2 s, before the scan does, at 2 s") != std::string::npos);
+  run.phantom =
+      "phantom: uniform_cylinder, activity_scale: 0.003, curves: {file: functions.csv, solids: [water, water]}";
+  CHECK(run.error("time_s,f1,f2\n0,1,1\n2,1,1\n").find("solid 'water' is named twice") != std::string::npos);
   run = {};
   run.update += ", image: {size: [4, 4, 4], voxel_mm: 50, basis: blobs}";
   CHECK(run.error().find("parametric images are of voxels, not of blobs") != std::string::npos);
