@@ -7,6 +7,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -15,6 +16,7 @@
 #include "gadgets/direct/io/radial_table_yaml.hpp"
 #include "gadgets/parameters.hpp"
 #include "gadgets/step/view_projector_kinds.hpp"
+#include "kernels/direct/deposit.hpp"
 #include "kernels/direct/direct.hpp"
 #include "kernels/direct/reference.hpp"
 #include "kernels/math/units.hpp"
@@ -56,6 +58,7 @@ struct DirectProjectorGadget {
     std::optional<float> axial_fwhm_mm;
     std::vector<RadialPartParams> parts;
     std::filesystem::path lor_table;
+    bool deposit_kernel = false;
     float cut_sigma = 4;
     FftEnds fft_ends = FftEnds::padded;
     FftSpectrum fft_spectrum = FftSpectrum::sampled;
@@ -86,6 +89,9 @@ struct DirectProjectorGadget {
           "lor_table", reads_file,
           "YAML of a kernel across the view by its values, for operators one_stage and fft: "
           "offset_step_mm, radius_step_mm and rows: [{values: [..]}, ..] (tofstream docs direct)"),
+      param<&Params::deposit_kernel>("deposit_kernel",
+                                     "The kernel has the deposit's blur too: a variance of 1/6 (linear) or 1/12 "
+                                     "(nearest) of the points' spacing squared along each axis"),
       param<&Params::cut_sigma>("cut_sigma", range(1, 8), "Where kernels end; they keep their sum"),
       param<&Params::fft_ends>("fft_ends",
                                "padded: beyond the image is nothing; periodic: what leaves it comes in from the other "
@@ -127,6 +133,7 @@ struct DirectProjectorGadget {
     DirectKernel kernel = kernel_of(p);
     kernel.tof_sigma_mm = 1;  // the events may have it
     validate(kernel);
+    if (p.deposit_kernel) with_deposit(std::move(kernel), deposit_variance(DepositKind::linear), {1, 1, 1});
   }
 
  private:
@@ -163,6 +170,12 @@ struct DirectProjectorGadget {
           static_cast<float>(0.5 * speed_of_light_mm_ps / fwhm_per_sigma * static_cast<double>(*p.tof_fwhm_ps));
     if (!(made.kernel.tof_sigma_mm > 0))
       throw std::invalid_argument("tof_fwhm_ps: the histo-images do not say their events' resolution: give it");
+    if (!p.deposit_kernel) return made;
+    if (!(views.histo.deposit_variance > 0))
+      throw std::invalid_argument(
+          "deposit_kernel: the histo-images do not say how events were deposited: leave it out, and give widths that "
+          "have the deposit's blur");
+    made.kernel = with_deposit(std::move(made.kernel), views.histo.deposit_variance, views.pixel_mm);
     return made;
   }
 

@@ -232,6 +232,7 @@ void HistoFilling::bring_to_host() {
 std::shared_ptr<const ViewSet> HistoFilling::view_set(double start_s, double duration_s) const {
   auto set = std::make_shared<ViewSet>(set_);
   set->histo.tof_sigma_mm = tof_sigma_mm_;
+  set->histo.deposit_variance = deposit_variance(p_.deposit);
   set->histo.scanner = scanner_;
   for (ViewPlace& place : set->places) {
     place.start_s = start_s;

@@ -38,13 +38,15 @@ PythonJson histo_json(const HistoImages& histo) {
   return {{"lie_along_view", histo.lie_along_view},
           {"centre_mm", {histo.centre_mm.x, histo.centre_mm.y, histo.centre_mm.z}},
           {"tof_sigma_mm", histo.tof_sigma_mm},
-          {"acceptance_deg", histo.acceptance_deg}};
+          {"acceptance_deg", histo.acceptance_deg},
+          {"deposit_variance", histo.deposit_variance}};
 }
 
 HistoImages histo_of(const PythonJson& histo) {
   HistoImages made{.lie_along_view = histo.at("lie_along_view").get<bool>(),
                    .tof_sigma_mm = histo.at("tof_sigma_mm").get<float>(),
-                   .acceptance_deg = histo.at("acceptance_deg").get<float>()};
+                   .acceptance_deg = histo.at("acceptance_deg").get<float>(),
+                   .deposit_variance = histo.at("deposit_variance").get<float>()};
   for (int axis = 0; axis < 3; ++axis)
     made.centre_mm.set(axis, histo.at("centre_mm").at(static_cast<std::size_t>(axis)).get<float>());
   return made;

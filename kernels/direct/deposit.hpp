@@ -18,6 +18,12 @@ enum class DepositKind {
   linear,   // the eight around it, by linear interpolation's weights
 };
 
+/// Variance of an event's count about its point along each axis of the lattice, in squares of the spacing, where the
+/// points of events lie anywhere between the lattice's: that of a box of one spacing, or of two such boxes.
+constexpr float deposit_variance(DepositKind kind) {
+  return kind == DepositKind::linear ? 1.0f / 6 : 1.0f / 12;
+}
+
 /// How far an event is spread about its point.
 enum class DepositSpread {
   none,

@@ -86,7 +86,8 @@ void validate_two_stage(const Grid& grid, const ViewSet& set, const DirectSettin
   for (const RadialWidth& width : kernel.radial)
     for (const RadialPart& part : kernel.parts)
       if (part.weight > 0)
-        require_resampled("kernel.radial", static_cast<double>(width.fwhm_mm) * static_cast<double>(part.width),
+        require_resampled("kernel.radial",
+                          fwhm_per_sigma * radial_sigma_mm(kernel, static_cast<double>(width.fwhm_mm), part),
                           least_resampled_fwhm, across_mm);
   // On the views' lattices the axial factor is sampled once, at any place between rows.
   constexpr double least_sampled_fwhm = 0.5;

@@ -41,19 +41,18 @@ void validate_parts(const std::vector<RadialPart>& parts) {
 }
 
 /// Linear between radii, constant beyond the first and the last one.
-double radial_sigma_mm(const std::vector<RadialWidth>& radial, double radius_mm) {
+double radial_fwhm_mm(const std::vector<RadialWidth>& radial, double radius_mm) {
   const auto above = std::ranges::find_if(
       radial, [&](const RadialWidth& width) { return static_cast<double>(width.radius_mm) > radius_mm; });
   const RadialWidth& high = above == radial.end() ? radial.back() : *above;
   const RadialWidth& low = above == radial.begin() ? high : *(above - 1);
   const double apart = static_cast<double>(high.radius_mm) - static_cast<double>(low.radius_mm);
   const double share = apart > 0 ? (radius_mm - static_cast<double>(low.radius_mm)) / apart : 0;
-  const double fwhm = (1 - share) * static_cast<double>(low.fwhm_mm) + share * static_cast<double>(high.fwhm_mm);
-  return fwhm / fwhm_per_sigma;
+  return (1 - share) * static_cast<double>(low.fwhm_mm) + share * static_cast<double>(high.fwhm_mm);
 }
 
 RadialProfile profile_at(const DirectKernel& kernel, double s_mm) {
-  const double sigma = radial_sigma_mm(kernel.radial, std::abs(s_mm));
+  const double fwhm = radial_fwhm_mm(kernel.radial, std::abs(s_mm)), sigma = fwhm / fwhm_per_sigma;
   const double side = s_mm > 0 ? 1 : (s_mm < 0 ? -1 : 0);
   double sum = 0;
   for (const RadialPart& part : kernel.parts) sum += static_cast<double>(part.weight);
@@ -61,7 +60,7 @@ RadialProfile profile_at(const DirectKernel& kernel, double s_mm) {
   for (const RadialPart& part : kernel.parts)
     if (part.weight > 0)
       profile.push_back({static_cast<double>(part.weight) / sum, -side * static_cast<double>(part.shift) * sigma,
-                         static_cast<double>(part.width) * sigma});
+                         radial_sigma_mm(kernel, fwhm, part)});
   return profile;
 }
 
@@ -108,9 +107,28 @@ void validate(const DirectKernel& kernel) {
   require_kernel_number("axial_fwhm_mm", kernel.axial_fwhm_mm, kernel.axial_fwhm_mm > 0, "positive");
   require_kernel_number("cut_sigma", kernel.cut_sigma, kernel.cut_sigma >= 1 && kernel.cut_sigma <= 8, "in [1, 8]");
   require_kernel_number("radial_step_mm", kernel.radial_step_mm, kernel.radial_step_mm > 0, "positive");
+  require_kernel_number("radial_blur_mm", kernel.radial_blur_mm, kernel.radial_blur_mm >= 0, "at least 0");
   if (!kernel.table.empty()) return validate(kernel.table);
   validate_radial(kernel.radial);
   validate_parts(kernel.parts);
+}
+
+double radial_sigma_mm(const DirectKernel& kernel, double fwhm_mm, const RadialPart& part) {
+  return std::hypot(static_cast<double>(part.width) * fwhm_mm / fwhm_per_sigma,
+                    static_cast<double>(kernel.radial_blur_mm));
+}
+
+DirectKernel with_deposit(DirectKernel kernel, float variance, Vec3 spacing_mm) {
+  if (!kernel.table.empty())
+    throw std::invalid_argument(
+        "a radial table is the whole kernel across the view: put the deposit's blur into its values, and leave "
+        "deposit_kernel out");
+  const float across_mm = std::sqrt(variance) * 0.5f * (spacing_mm.x + spacing_mm.y),
+              axial_mm = std::sqrt(variance) * spacing_mm.z;
+  kernel.tof_sigma_mm = std::hypot(kernel.tof_sigma_mm, across_mm);
+  kernel.radial_blur_mm = std::hypot(kernel.radial_blur_mm, across_mm);
+  kernel.axial_fwhm_mm = std::hypot(kernel.axial_fwhm_mm, axial_mm * static_cast<float>(fwhm_per_sigma));
+  return kernel;
 }
 
 double radial_reach_mm(const RadialProfile& profile, double cuts) {

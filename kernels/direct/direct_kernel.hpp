@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/math/host_device.hpp"
+#include "kernels/math/vec3.hpp"
 
 namespace tofstream {
 
@@ -51,6 +52,7 @@ struct DirectKernel {
   float axial_fwhm_mm = 0;
   float cut_sigma = 4;       // kernels end there; they keep their unit sum
   float radial_step_mm = 2;  // between identifiers; of a table its radius_step_mm
+  float radial_blur_mm = 0;  // sigma that each Gaussian of the radial factor has besides, in squares
   RadialTable table = {};    // the radial factor; empty: radial and parts are. Then these two stay as they are
   bool is_symmetric() const;
   bool is_invariant() const;
@@ -59,6 +61,15 @@ struct DirectKernel {
 
 /// Throws std::invalid_argument, in one line, unless the kernel's numbers can be.
 void validate(const DirectKernel& kernel);
+
+/// Sigma of one Gaussian of the radial factor, mm, at a radius of this width.
+double radial_sigma_mm(const DirectKernel& kernel, double fwhm_mm, const RadialPart& part);
+
+/// The kernel followed by the blur of the deposit: `variance` (deposit_variance()) times the spacing squared along each
+/// axis, added to ToF's, the radial and the axial one. Across and along the view the spacing is the mean of x and y,
+/// since that of an image whose voxels are not square changes with the azimuth. Throws std::invalid_argument for a kernel
+/// of a table.
+DirectKernel with_deposit(DirectKernel kernel, float variance, Vec3 spacing_mm);
 
 /// A Gaussian of an offset along s, of area `weight`.
 struct RadialGaussian {

@@ -97,8 +97,7 @@ double paper_rotation_sigma_mm(const Grid& grid, const DirectKernel& kernel) {
   for (const RadialWidth& width : kernel.radial)
     for (const RadialPart& part : kernel.parts)
       if (part.weight > 0)
-        narrowest =
-            std::min(narrowest, static_cast<double>(width.fwhm_mm) * static_cast<double>(part.width) / fwhm_per_sigma);
+        narrowest = std::min(narrowest, radial_sigma_mm(kernel, static_cast<double>(width.fwhm_mm), part));
   constexpr double most_voxels = 1, enough_voxels = 0.8;
   const auto edge = static_cast<double>(std::max({grid.voxel_mm.x, grid.voxel_mm.y, grid.voxel_mm.z}));
   const double half = narrowest / std::sqrt(2.0);

@@ -94,6 +94,29 @@ TEST_CASE("frames of a live scan are those of its replay bit for bit, and those 
   }
 }
 
+TEST_CASE("frames of a live scan in PETSIRD's blocks are those of the file with these blocks, bit for bit") {
+  const TemporaryFolder folder;
+  const std::string endpoint = "ipc://" + (folder / "wire").string();
+  const std::string same =
+      " --backend cpu --set image.size=[16,16,8] --set image.voxel_mm=[16,16,18] "
+      "--set 'subsets.frames=[2x0.01, 0.02]' --set subsets.subsets=2 --set subsets.least_events=100 "
+      "--set projected.deterministic=true --set projected.sensitivity.cache=false "
+      "--set projected.sensitivity.exact_pairs=0 --set projected.sensitivity.sampled_pairs=100000 ";
+  BackgroundRun live("live_dynamic_petsird" + same + "--set feed.endpoint=" + endpoint);
+  const std::string input = "--quiet --input " + recording().string();
+  const auto sent = run_command("run send_petsird " + input + " --set sent.speed=0 --set endpoint=" + endpoint +
+                                " --out " + (folder / "sent").string());
+  REQUIRE_MESSAGE(sent.code == 0, sent.err);
+  REQUIRE_MESSAGE(live.wait() == 0, live.err());
+  const auto offline = run_command("run dynamic_osem " + input + " --set events.batch_events=1000" + same + "--out " +
+                                   (folder / "file").string());
+  REQUIRE_MESSAGE(offline.code == 0, offline.err);
+  const auto frames = read_nifti_volumes(live.out / "image.nii.gz");
+  const auto of_file = read_nifti_volumes(folder / "file" / "image.nii.gz");
+  REQUIRE((frames.size() == 3 && of_file.size() == 3));
+  for (std::size_t f = 0; f < 3; ++f) CHECK(of_file[f].voxels.to_vector() == frames[f].voxels.to_vector());
+}
+
 TEST_CASE("uptake and volume directly from the events, as a user runs it") {
   const TemporaryFolder folder;
   const std::string plasma = (folder / "plasma.csv").string();

@@ -16,7 +16,8 @@ namespace {
 std::string histo_comment(const ViewSet& set) {
   nlohmann::ordered_json comment = {{"histo_images", set.places.size()},
                                     {"lattice", set.histo.lie_along_view ? "view" : "image"},
-                                    {"tof_sigma_mm", set.histo.tof_sigma_mm}};
+                                    {"tof_sigma_mm", set.histo.tof_sigma_mm},
+                                    {"deposit_variance", set.histo.deposit_variance}};
   for (const ViewPlace& place : set.places) {
     comment["azimuth_deg"].push_back(place.angle_deg);
     comment["tilt_deg"].push_back(place.tilt_deg);

@@ -104,6 +104,7 @@ void pack(PackWriter& to, const ViewSet& set) {
   to.value(set.histo.centre_mm);
   to.value(set.histo.tof_sigma_mm);
   to.value(set.histo.acceptance_deg);
+  to.value(set.histo.deposit_variance);
 }
 
 std::shared_ptr<const ViewSet> unpack_view_set(PackReader& from) {
@@ -122,6 +123,7 @@ std::shared_ptr<const ViewSet> unpack_view_set(PackReader& from) {
   set->histo.centre_mm = from.value<Vec3>();
   set->histo.tof_sigma_mm = from.value<float>();
   set->histo.acceptance_deg = from.value<float>();
+  set->histo.deposit_variance = from.value<float>();
   set->validate();
   return set;
 }

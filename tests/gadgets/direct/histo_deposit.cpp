@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "gadgets/additive.hpp"
 #include "gadgets/io/nifti/nifti.hpp"
@@ -288,6 +289,10 @@ TEST_CASE("DIRECT: counts of 16 bits give the image of floats, bit for bit, and 
   const auto floats = image_of(", deposit: nearest")->image->voxels.to_vector();
   CHECK(image_of(", deposit: nearest, counts: uint16")->image->voxels.to_vector() == floats);
   CHECK(mean_of_water(*image_of(", spread: tof_bin")->image) == approx(water_Bq_mL).epsilon(0.03));
+  // A LOR too narrow for two_stage by itself is wide enough with the deposit's blur.
+  const std::string projector = std::exchange(with.projector, "lor_fwhm_mm: 5, deposit_kernel: true");
+  CHECK(mean_of_water(*image_of("")->image) == approx(water_Bq_mL).epsilon(0.03));
+  with.projector = projector;
   with.deposit = ", counts: uint16";
   const RunReport shares = run_pipeline(with.direct(), folder.path());
   REQUIRE(!shares.errors.empty());
