@@ -1,7 +1,11 @@
-"""What experiments ask of the program they run."""
+"""What experiments ask of the program they run, and of the images that it writes."""
 
+import gzip
+import math
 import re
+import struct
 import subprocess
+from array import array
 
 
 def commit_of(program):
@@ -9,4 +13,11 @@ def commit_of(program):
     version = subprocess.run([program, "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout
     commit = re.search(r"commit (\S+)", version)
     return commit and commit[1]
+
+
+def nifti_floats(file):
+    """Size and voxels, x fastest, of a NIfTI of floats as the program writes it."""
+    data = gzip.decompress(file.read_bytes())
+    size, offset = struct.unpack_from("<3h", data, 42), int(struct.unpack_from("<f", data, 108)[0])
+    return size, array("f", data[offset:offset + 4 * math.prod(size)])
 # SPDX-License-Identifier: Apache-2.0
