@@ -41,7 +41,7 @@ struct HistoImages {
   Vec3 centre_mm;               // of the image that they are for
   float tof_sigma_mm = 0;       // of the events' ToF about its deposit; 0: not known
   float acceptance_deg = 0;     // co-polar angles of their lines go so far either way; 0: not known
-  float deposit_variance = 0;   // of counts about their event's point along each axis, in spacings squared; 0: not known
+  float deposit_variance = 0;  // of counts about their event's point along each axis, in spacings squared; 0: not known
   std::shared_ptr<const Scanner> scanner = nullptr;  // that recorded the events; null: not known
   friend bool operator==(const HistoImages&, const HistoImages&) = default;
 };

@@ -9,7 +9,7 @@ import { count, duration, html, quantity } from './numbers.js';
 import { Overlay, sideAt } from './overlay.js';
 import { Parameters } from './parameters.js';
 import { Past } from './past.js';
-import { drawCounts } from './plot.js';
+import { drawCounts, drawRegions, regionCurves } from './plot.js';
 import { Projection } from './projection.js';
 import { makeSlices } from './slices.js';
 
@@ -144,6 +144,15 @@ function showWaiting(message) {
   if (!shown) $('caption').textContent = isBefore ? lines.join('; ').replace(/^./, (c) => c.toUpperCase()) : 'No estimate yet.';
 }
 
+// Curves of regions, where a gadget measures them.
+function showRegions(message) {
+  const found = regionCurves(message);
+  $('regions').hidden = found === null;
+  if (found === null) return;
+  $('regions-title').textContent = found.unit ? `Regions over time, ${found.unit}` : 'Regions over time';
+  drawRegions($('regions-plot'), found);
+}
+
 // Where the run's files are, once no other estimate comes.
 function showFiles(message) {
   $('files').hidden = !message.ended || message.files.length === 0;
@@ -209,6 +218,7 @@ const connection = new Connection({
     showNumbers($('numbers'), message, samples);
     $('rate').hidden = samples.length < 2;
     drawCounts($('plot'), samples);
+    showRegions(message);
     graph.show(rates, message.edges);
     showGadgets($('gadgets').tBodies[0], hello, message, rates);
     parameters.show(message.parameters);
