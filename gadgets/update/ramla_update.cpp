@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "core/gadget.hpp"
+#include "gadgets/per_image.hpp"
 #include "gadgets/update/estimate_keeper.hpp"
+#include "kernels/em/em_update.hpp"
 
 namespace tofstream {
 namespace {
@@ -36,7 +38,9 @@ struct RamlaUpdate {
   void process(std::shared_ptr<const Projected> projected, Emit<Estimate>& emit, Context& context) {
     if (auto estimate = estimate_.without_update(*projected)) return emit(std::move(*estimate));
     auto next = estimate_.copy();
-    const RamlaBlock block{*projected->sensitivity, inverse_.of(*projected), *projected->back_projection,
+    const Image& sensitivity = *projected->sensitivity;
+    const float largest = largest_.of(projected->sensitivity, [&] { return largest_sensitivity(sensitivity); });
+    const RamlaBlock block{sensitivity, inverse_.of(*projected), *projected->back_projection, largest,
                            projected->time_fraction};
     const double relaxation = p_.relaxation / (1 + p_.decay * (projected->step.pass() - 1));
     const std::int64_t broken = ramla_update(*next, block, relaxation);
@@ -49,6 +53,7 @@ struct RamlaUpdate {
   Params p_;
   EstimateKeeper estimate_;
   InverseSensitivities inverse_;
+  PerImage<float> largest_;
 };
 
 TOFSTREAM_GADGET(RamlaUpdate, "ramla_update",

@@ -22,7 +22,7 @@ namespace {
 using Range = tbb::blocked_range<std::int64_t>;
 constexpr std::int64_t em_grain = 1 << 15;
 
-float checked_maximum_cpu(const float* s, std::int64_t voxels) {
+float largest_sensitivity_cpu(const float* s, std::int64_t voxels) {
   return tbb::parallel_reduce(
       Range(0, voxels, em_grain), 0.0f,
       [&](const Range& range, float maximum) {
@@ -47,19 +47,9 @@ Image like(const Image& image, Stream stream) {
   return {image.grid, Buffer<float>(image.voxels.memory(), image.voxels.size(), stream)};
 }
 
-// The largest value of a sensitivity image, after the checks that inverse_sensitivity() promises.
-float checked_maximum(const Image& sensitivity, float fraction, Stream stream) {
+void require_fraction(float fraction) {
   if (!(fraction >= 0 && fraction < 1))
     throw std::invalid_argument(fmt::format("the sensitivity fraction must be in [0, 1), not {}", fraction));
-  const float* s = sensitivity.voxels.data();
-  const std::int64_t voxels = sensitivity.voxels.size();
-  const float maximum = on_host(sensitivity.voxels.memory()) ? checked_maximum_cpu(s, voxels)
-                                                             : detail::checked_maximum_cuda(s, voxels, stream);
-  if (!(maximum <= std::numeric_limits<float>::max()))
-    throw std::invalid_argument("the sensitivity image holds a value that is not finite");
-  if (!(maximum > 0))
-    throw std::invalid_argument("the sensitivity image is zero everywhere: does the image lie inside the scanner?");
-  return maximum;
 }
 
 std::int64_t update_cpu(const detail::EmArrays& arrays, std::int64_t voxels) {
@@ -100,10 +90,23 @@ detail::EmArrays checked_arrays(Image& estimate, const Image& inverse_sensitivit
 
 }  // namespace
 
+float largest_sensitivity(const Image& sensitivity, Stream stream) {
+  const float* s = sensitivity.voxels.data();
+  const std::int64_t voxels = sensitivity.voxels.size();
+  const float largest = on_host(sensitivity.voxels.memory()) ? largest_sensitivity_cpu(s, voxels)
+                                                             : detail::largest_sensitivity_cuda(s, voxels, stream);
+  if (!(largest <= std::numeric_limits<float>::max()))
+    throw std::invalid_argument("the sensitivity image holds a value that is not finite");
+  if (!(largest > 0))
+    throw std::invalid_argument("the sensitivity image is zero everywhere: does the image lie inside the scanner?");
+  return largest;
+}
+
 Image inverse_sensitivity(const Image& sensitivity, float fraction, Stream stream) {
+  require_fraction(fraction);
   const std::int64_t voxels = sensitivity.voxels.size();
   Image result = like(sensitivity, stream);
-  const float threshold = fraction * checked_maximum(sensitivity, fraction, stream);
+  const float threshold = fraction * largest_sensitivity(sensitivity, stream);
   if (on_host(sensitivity.voxels.memory())) {
     invert_cpu(sensitivity.voxels.data(), threshold, result.voxels.data(), voxels);
   } else {
@@ -114,10 +117,11 @@ Image inverse_sensitivity(const Image& sensitivity, float fraction, Stream strea
 
 Image inverse_sensitivity(const Image& subset, const Image& whole, float fraction, Stream stream) {
   require_same(subset, whole, "sensitivity of the whole");
+  require_fraction(fraction);
   Image result = like(subset, stream);
-  checked_maximum(subset, fraction, stream);
+  largest_sensitivity(subset, stream);
   const detail::SubsetArrays arrays{subset.voxels.data(), whole.voxels.data(), fraction,
-                                    fraction * checked_maximum(whole, fraction, stream), result.voxels.data()};
+                                    fraction * largest_sensitivity(whole, stream), result.voxels.data()};
   const std::int64_t voxels = subset.voxels.size();
   if (on_host(subset.voxels.memory()))
     for_each_voxel(voxels, [&](std::int64_t v) { arrays.invert(v); });
@@ -146,7 +150,7 @@ UpdateFaults penalised_em_update(Image& estimate, const Image& inverse_sensitivi
 #ifndef TOFSTREAM_HAVE_CUDA
 namespace detail {
 
-float checked_maximum_cuda(const float*, std::int64_t, Stream) {
+float largest_sensitivity_cuda(const float*, std::int64_t, Stream) {
   refuse_cuda();
 }
 void invert_cuda(const float*, float, float*, std::int64_t, Stream) {

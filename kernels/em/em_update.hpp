@@ -12,6 +12,10 @@ namespace tofstream {
 /// Voxels whose sensitivity is below this fraction of its maximum are not reconstructed (1/s = 0).
 inline constexpr float default_sensitivity_fraction = 1e-3f;
 
+/// The largest value of a sensitivity, in whatever memory it lies. Throws std::invalid_argument unless it is positive and
+/// every voxel finite.
+float largest_sensitivity(const Image& sensitivity, Stream stream = nullptr);
+
 /// 1/s where s >= fraction * max(s) and positive, else 0, in the memory of `sensitivity`; complete
 /// on return. Throws std::invalid_argument unless fraction is in [0, 1), the maximum positive and
 /// every voxel finite.

@@ -44,7 +44,7 @@ __global__ void update_penalised(PenalisedArrays arrays, std::int64_t voxels, un
 
 }  // namespace
 
-float checked_maximum_cuda(const float* s, std::int64_t voxels, Stream stream) {
+float largest_sensitivity_cuda(const float* s, std::int64_t voxels, Stream stream) {
   auto bits = Buffer<unsigned>::zeros(Memory::device, 1, stream);
   constexpr unsigned most_blocks = 512;  // each warp has an atomic operation on one word
   if (voxels > 0)

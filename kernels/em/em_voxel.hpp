@@ -84,7 +84,7 @@ struct SubsetArrays {
   }
 };
 
-float checked_maximum_cuda(const float* s, std::int64_t voxels, Stream stream);
+float largest_sensitivity_cuda(const float* s, std::int64_t voxels, Stream stream);
 void invert_cuda(const float* s, float threshold, float* inverse, std::int64_t voxels, Stream stream);
 void invert_subset_cuda(const SubsetArrays& arrays, std::int64_t voxels, Stream stream);
 std::int64_t update_cuda(const EmArrays& arrays, std::int64_t voxels, Stream stream);

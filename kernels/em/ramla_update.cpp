@@ -1,8 +1,8 @@
 // RAMLA's update on the CPU, and the choice of backend: see ramla_update.hpp.
 #include "kernels/em/ramla_update.hpp"
 
-#include <algorithm>
 #include <functional>
+#include <limits>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -21,30 +21,16 @@ namespace {
 using RamlaRange = tbb::blocked_range<std::int64_t>;
 constexpr std::int64_t ramla_grain = 1 << 15;
 
-float ramla_maximum(const float* s, std::int64_t voxels) {
+std::int64_t ramla_update_cpu(const detail::RamlaArrays& arrays, std::int64_t voxels) {
   return tbb::parallel_reduce(
-      RamlaRange(0, voxels, ramla_grain), 0.0f,
-      [&](const RamlaRange& range, float maximum) {
-        for (std::int64_t v = range.begin(); v < range.end(); ++v) maximum = std::max(maximum, detail::magnitude(s[v]));
-        return maximum;
-      },
-      [](float a, float b) { return std::max(a, b); });
-}
-
-detail::RamlaFound ramla_update_cpu(const detail::RamlaArrays& arrays, std::int64_t voxels) {
-  const float maximum = ramla_maximum(arrays.sensitivity, voxels);
-  if (!detail::RamlaFactors::can_be(maximum)) return {maximum, 0};
-  const detail::RamlaFactors factors(arrays, maximum);
-  const auto replaced = tbb::parallel_reduce(
       RamlaRange(0, voxels, ramla_grain), std::int64_t{0},
       [&](const RamlaRange& range, std::int64_t count) {
-        int replaced_here = 0;
+        int replaced = 0;
         for (std::int64_t v = range.begin(); v < range.end(); ++v)
-          arrays.estimate[v] = detail::ramla_voxel(detail::RamlaVoxel::of(arrays, v), factors, replaced_here);
-        return count + replaced_here;
+          arrays.estimate[v] = detail::ramla_voxel(detail::RamlaVoxel::of(arrays, v), arrays, replaced);
+        return count + replaced;
       },
       std::plus<>());
-  return {maximum, replaced};
 }
 
 }  // namespace
@@ -56,23 +42,21 @@ std::int64_t ramla_update(Image& estimate, const RamlaBlock& block, double relax
   detail::require_like("RAMLA", estimate, block.inverse, "inverse sensitivity");
   detail::require_like("RAMLA", estimate, block.back_projection, "back projection");
   detail::require_time_fraction(block.time_fraction);
-  const detail::RamlaArrays arrays{estimate.voxels.data(),
-                                   block.sensitivity.voxels.data(),
-                                   block.inverse.voxels.data(),
-                                   block.back_projection.voxels.data(),
-                                   relaxation,
-                                   block.time_fraction};
+  const float largest = block.largest_sensitivity;
+  if (!(largest > 0 && largest <= std::numeric_limits<float>::max()))
+    throw std::invalid_argument(
+        fmt::format("RAMLA needs the largest sensitivity, finite and positive, not {:g}", largest));
+  const double step = relaxation / static_cast<double>(largest);
+  const detail::RamlaArrays arrays{estimate.voxels.data(),      block.sensitivity.voxels.data(),
+                                   block.inverse.voxels.data(), block.back_projection.voxels.data(),
+                                   static_cast<float>(step),    static_cast<float>(step / block.time_fraction)};
   const std::int64_t voxels = estimate.voxels.size();
-  const detail::RamlaFound found = on_host(estimate.voxels.memory())
-                                       ? ramla_update_cpu(arrays, voxels)
-                                       : detail::ramla_update_cuda(arrays, voxels, stream);
-  if (!detail::RamlaFactors::can_be(found.maximum))
-    throw std::invalid_argument("RAMLA needs a finite sensitivity that is positive somewhere");
-  return found.replaced;
+  return on_host(estimate.voxels.memory()) ? ramla_update_cpu(arrays, voxels)
+                                           : detail::ramla_update_cuda(arrays, voxels, stream);
 }
 
 #ifndef TOFSTREAM_HAVE_CUDA
-detail::RamlaFound detail::ramla_update_cuda(const RamlaArrays&, std::int64_t, Stream) {
+std::int64_t detail::ramla_update_cuda(const RamlaArrays&, std::int64_t, Stream) {
   refuse_cuda();
 }
 #endif

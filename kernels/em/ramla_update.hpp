@@ -14,14 +14,15 @@ struct RamlaBlock {
   const Image& sensitivity;      // times the time fraction: s_k
   const Image& inverse;          // inverse_sensitivity() of it: says which voxels there are, and which it leaves
   const Image& back_projection;  // A_k^T(ratio) of the estimate
+  float largest_sensitivity;     // largest_sensitivity() of it, which does not change from one pass to the next
   double time_fraction = 1;
 };
 
 /// With l = relaxation / max_j s_kj, voxel by voxel and in the memory in which all images lie; complete on return.
 /// relaxation in (0, 1]: no voxel becomes negative. A voxel with an inverse of 0 becomes 0; one that only the whole
 /// sees stays as it is. A value that is not finite becomes 0; returns how many did. Throws std::invalid_argument for
-/// a relaxation out of range, grids or memories that differ, a time fraction that is not finite and positive, or a
-/// sensitivity without a positive maximum.
+/// a relaxation out of range, grids or memories that differ, or a time fraction or a largest sensitivity that is not
+/// finite and positive.
 std::int64_t ramla_update(Image& estimate, const RamlaBlock& block, double relaxation, Stream stream = nullptr);
 
 }  // namespace tofstream

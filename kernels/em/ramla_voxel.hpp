@@ -12,18 +12,8 @@ namespace tofstream::detail {
 struct RamlaArrays {
   float* estimate;
   const float *sensitivity, *inverse, *back_projection;
-  double relaxation, time_fraction;
-};
-
-/// What the largest sensitivity makes of the relaxation.
-struct RamlaFactors {
   float of_sensitivity;      // relaxation / max s: l T_k / T
   float of_back_projection;  // l
-
-  TOFSTREAM_HOST_DEVICE static bool can_be(float maximum) { return maximum > 0 && maximum <= FLT_MAX; }
-  TOFSTREAM_HOST_DEVICE RamlaFactors(const RamlaArrays& a, float maximum)
-      : of_sensitivity(static_cast<float>(a.relaxation / static_cast<double>(maximum))),
-        of_back_projection(static_cast<float>(a.relaxation / static_cast<double>(maximum) / a.time_fraction)) {}
 };
 
 /// What an update reads of a voxel.
@@ -36,7 +26,7 @@ struct RamlaVoxel {
 };
 
 /// What becomes of the estimate; counts in `replaced` a value that was not finite and became 0.
-TOFSTREAM_HOST_DEVICE inline float ramla_voxel(const RamlaVoxel& voxel, const RamlaFactors& factors, int& replaced) {
+TOFSTREAM_HOST_DEVICE inline float ramla_voxel(const RamlaVoxel& voxel, const RamlaArrays& factors, int& replaced) {
   if (voxel.inverse < 0) return voxel.estimate;  // keeps_voxel of em_voxel.hpp
   if (voxel.inverse == 0) return 0;
   // Factors are not negative, and neither is their sum, which rounding does not change.
@@ -47,13 +37,7 @@ TOFSTREAM_HOST_DEVICE inline float ramla_voxel(const RamlaVoxel& voxel, const Ra
   return finite ? next : 0.0f;
 }
 
-/// What an update found: the largest sensitivity, and how many values became 0. Where the maximum cannot be, nothing
-/// was updated.
-struct RamlaFound {
-  float maximum = 0;
-  std::int64_t replaced = 0;
-};
-RamlaFound ramla_update_cuda(const RamlaArrays& arrays, std::int64_t voxels, Stream stream);
+std::int64_t ramla_update_cuda(const RamlaArrays& arrays, std::int64_t voxels, Stream stream);
 
 }  // namespace tofstream::detail
 // SPDX-License-Identifier: Apache-2.0

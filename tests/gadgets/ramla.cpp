@@ -56,7 +56,7 @@ struct RamlaSystem {
         back.voxels[j] += a * static_cast<float>(ratio);
       }
     }
-    CHECK(ramla_update(x, {s, inverse_sensitivity(s), back}, relaxation) == 0);
+    CHECK(ramla_update(x, {s, inverse_sensitivity(s), back, largest_sensitivity(s)}, relaxation) == 0);
   }
   double log_likelihood(const Image& x) const {
     double sum = 0;
@@ -113,22 +113,26 @@ TEST_CASE("RAMLA's step is relaxation / max s, of x (back - s T_k / T) / (T_k / 
   s.voxels[1] = 1;
   back.voxels[0] = 3;
   back.voxels[1] = 1.5f;
-  ramla_update(x, {s, inverse_sensitivity(s), back, 0.5}, 0.8);
+  ramla_update(x, {s, inverse_sensitivity(s), back, 4, 0.5}, 0.8);
   const double step = 0.8 / (4 * 0.5);
   CHECK(static_cast<double>(x.voxels[0]) == approx(2 + step * 2 * (3 - 4 * 0.5)));
   CHECK(static_cast<double>(x.voxels[1]) == approx(2 + step * 2 * (1.5 - 1 * 0.5)));
 }
 
-TEST_CASE("RAMLA refuses a relaxation out of range and images of another grid") {
+TEST_CASE("RAMLA refuses a relaxation or a largest sensitivity out of range, and images of another grid") {
   Image x = a_voxel(1);
   const Image one = a_voxel(1), another = Image::filled(Grid::centred(2, 1, 1, {1, 1, 1}), 1, Memory::host);
   for (const double relaxation : {0.0, 1.01, -1.0, std::nan("")})
-    CHECK_THROWS_WITH_AS(ramla_update(x, {one, one, one}, relaxation),
+    CHECK_THROWS_WITH_AS(ramla_update(x, {one, one, one, 1}, relaxation),
                          doctest::Contains("relaxation must be in (0, 1]"), std::invalid_argument);
-  CHECK_THROWS_WITH_AS(ramla_update(x, {one, one, another}, 1), doctest::Contains("another grid"),
+  CHECK_THROWS_WITH_AS(ramla_update(x, {one, one, another, 1}, 1), doctest::Contains("another grid"),
                        std::invalid_argument);
-  const Image nothing = a_voxel(0);
-  CHECK_THROWS_WITH_AS(ramla_update(x, {nothing, one, one}, 1), doctest::Contains("positive somewhere"),
+  for (const float largest : {0.0f, -1.0f, std::nanf(""), INFINITY})
+    CHECK_THROWS_WITH_AS(ramla_update(x, {one, one, one, largest}, 1),
+                         doctest::Contains("needs the largest sensitivity, finite and positive"),
+                         std::invalid_argument);
+  CHECK_THROWS_WITH_AS(largest_sensitivity(a_voxel(0)), doctest::Contains("zero everywhere"), std::invalid_argument);
+  CHECK_THROWS_WITH_AS(largest_sensitivity(a_voxel(std::nanf(""))), doctest::Contains("not finite"),
                        std::invalid_argument);
 }
 

@@ -46,7 +46,7 @@ void measure_plain(Given& given, ImageRows& rows) {
   rows.add({.name = "ramla",
             .run =
                 [&] {
-                  ramla_update(given.estimate, {given.sensitivity, given.inverse, given.back}, 0.5);
+                  ramla_update(given.estimate, {given.sensitivity, given.inverse, given.back, 2}, 0.5);
                 },
             .images = 5});
   rows.add({.name = "bsrem",

@@ -72,18 +72,20 @@ double iteration_ms(const DirectTimed& timed, Backend backend, int repeats) {
   const Memory memory = memory_of(backend);
   std::vector<ViewBatch> blocks;
   std::vector<Image> sensitivities, inverses;
+  std::vector<float> largest;
   for (const int view : of.views) {
     blocks.push_back(histo_of(of, {view}));
     Image& sensitivity = sensitivities.emplace_back(Image::zeros(timed.grid, memory));
     of.projector->add_sensitivity(blocks.back().view(), sensitivity.voxels.data());
     inverses.push_back(inverse_sensitivity(sensitivity));
+    largest.push_back(largest_sensitivity(sensitivity));
   }
   Image estimate = Image::filled(timed.grid, 1, memory), sum = Image::zeros(timed.grid, memory);
   return median_ms(backend, repeats, [&] {
     for (std::size_t b = 0; b < blocks.size(); ++b) {
       sum.voxels.clear();
       of.projector->em_step(blocks[b].view(), estimate.voxels.data(), sum.voxels.data());
-      ramla_update(estimate, {sensitivities[b], inverses[b], sum}, 0.5);
+      ramla_update(estimate, {sensitivities[b], inverses[b], sum, largest[b]}, 0.5);
     }
   });
 }
