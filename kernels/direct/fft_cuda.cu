@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <numbers>
-#include <optional>
 #include <vector>
 
 #include "kernels/cuda/check.hpp"
@@ -160,7 +160,9 @@ class FftDirectCuda final : public DirectProjector {
       of_.image[axis] = grid.size[axis];
     }
     const auto volume = static_cast<std::size_t>(of_.points() + 2 * of_.frequencies()) * sizeof(float);
-    group_ = static_cast<int>(std::clamp<std::size_t>(most_bytes_of_direct_volumes / volume, 1, frames().size()));
+    const std::size_t most = std::clamp<std::size_t>(most_bytes_of_direct_volumes / volume, 1, frames().size());
+    const std::size_t groups = (frames().size() + most - 1) / most;
+    group_ = static_cast<int>((frames().size() + groups - 1) / groups);  // none much smaller than the others
     keeps_all_ =
         frames().size() * static_cast<std::size_t>(of_.frequencies()) * sizeof(float) <= most_bytes_of_direct_spectra;
     volumes_ = Buffer<float>(Memory::device, of_.distance() * group_);
@@ -173,10 +175,8 @@ class FftDirectCuda final : public DirectProjector {
     std::vector<std::int32_t> numbers(static_cast<std::size_t>(group_));
     for (int i = 0; i < group_; ++i) numbers[static_cast<std::size_t>(i)] = i;
     numbers_ = Buffer<std::int32_t>::from(numbers).to(Memory::device);
-    one_.emplace(of_, 1);
-    if (group_ > 1) many_.emplace(of_, group_);
-    const std::size_t work = std::max(one_->work_bytes(), many_ ? many_->work_bytes() : 0);
-    work_ = Buffer<char>(Memory::device, static_cast<std::int64_t>(work));
+    transforms(1, nullptr);
+    transforms(group_, nullptr);
     if (keeps_all_)
       for (std::size_t place = 0; place < frames().size(); ++place)
         make_kernel(frames()[place], kernels_.data() + static_cast<std::int64_t>(place) * of_.frequencies(), nullptr);
@@ -187,7 +187,7 @@ class FftDirectCuda final : public DirectProjector {
     require_views(views);
     if (views.views == 0) return;
     queue_pad(image, 1, stream);
-    one_->to_frequencies(volumes_.data(), sum_.data(), work_.data(), stream);
+    to_frequencies(1, sum_.data(), stream);
     for_each_group(views, stream, [&](int first, int count, const std::int32_t* index) {
       multiply_by_spectra<<<blocks(of_.frequencies(), count), fft_threads, 0, stream>>>(
           of_.frequencies(), index, kernels_.data(), complex(sum_), complex(spectra_of_views_));
@@ -202,7 +202,7 @@ class FftDirectCuda final : public DirectProjector {
     if (views.views == 0) return;
     for_each_group(views, stream, [&](int first, int count, const std::int32_t* index) {
       queue_pad(values ? values + first * points() : nullptr, count, stream);
-      to_frequencies(count, stream);
+      to_frequencies(count, spectra_of_views_.data(), stream);
       add_by_spectra<<<fft_blocks(of_.frequencies()), fft_threads, 0, stream>>>(
           of_.frequencies(), count, index, kernels_.data(), complex(spectra_of_views_), first > 0, complex(sum_));
       check_launch("multiply by kernels");
@@ -226,10 +226,15 @@ class FftDirectCuda final : public DirectProjector {
       return made;
     }
     std::size_t work_bytes() const { return std::max(forward.work_bytes(), inverse.work_bytes()); }
-    void to_frequencies(float* from, float* to, void* work, Stream stream) const {
-      forward.queue(from, to, work, stream);
-    }
   };
+
+  /// Made when as many volumes first come: a subset's views are as many each time.
+  const Transforms& transforms(int batch, Stream stream) {
+    const auto found = transforms_.try_emplace(batch, of_, batch).first;
+    const auto work = static_cast<std::int64_t>(found->second.work_bytes());
+    if (work_.size() < work) work_ = Buffer<char>(Memory::device, work, stream);
+    return found->second;
+  }
 
   static float2* complex(Buffer<float>& buffer) { return reinterpret_cast<float2*>(buffer.data()); }
   static dim3 blocks(std::int64_t threads, int count) { return {fft_blocks(threads), static_cast<unsigned>(count)}; }
@@ -241,17 +246,13 @@ class FftDirectCuda final : public DirectProjector {
     pad<<<blocks(of_.points(), count), fft_threads, 0, stream>>>(of_, images, volumes_.data());
     check_launch("pad images");
   }
-  void to_frequencies(int count, Stream stream) {
-    if (count == group_ && many_)
-      return many_->to_frequencies(volumes_.data(), spectra_of_views_.data(), work_.data(), stream);
-    for (int i = 0; i < count; ++i)
-      one_->to_frequencies(volumes_.data() + i * of_.distance(), spectra_of_views_.data() + 2 * i * of_.frequencies(),
-                           work_.data(), stream);
+  void to_frequencies(int count, float* to, Stream stream) {
+    const Transforms& of = transforms(count, stream);  // first: it may need more room to work in
+    of.forward.queue(volumes_.data(), to, work_.data(), stream);
   }
   void back_from_frequencies(float* from, int count, Stream stream) {
-    if (count == group_ && many_) return many_->inverse.queue(from, volumes_.data(), work_.data(), stream);
-    for (int i = 0; i < count; ++i)
-      one_->inverse.queue(from + 2 * i * of_.frequencies(), volumes_.data() + i * of_.distance(), work_.data(), stream);
+    const Transforms& of = transforms(count, stream);
+    of.inverse.queue(from, volumes_.data(), work_.data(), stream);
   }
   void take(int count, bool adds, float* to, Stream stream) {
     largest_.clear(stream);
@@ -304,7 +305,7 @@ class FftDirectCuda final : public DirectProjector {
     set_points<<<fft_blocks(points.size()), fft_threads, 0, stream>>>(points.size(), points.data(), weights.data(),
                                                                       volumes_.data());
     check_launch("place a kernel");
-    one_->to_frequencies(volumes_.data(), spectra_of_views_.data(), work_.data(), stream);
+    to_frequencies(1, spectra_of_views_.data(), stream);
     real_parts<<<fft_blocks(of_.frequencies()), fft_threads, 0, stream>>>(of_.frequencies(), complex(spectra_of_views_),
                                                                           real);
     check_launch("make the spectrum of a kernel");
@@ -336,7 +337,7 @@ class FftDirectCuda final : public DirectProjector {
   Buffer<unsigned> largest_;
   Buffer<std::int32_t> numbers_;
   Buffer<char> work_;
-  std::optional<Transforms> one_, many_;
+  std::map<int, Transforms> transforms_;  // by the number of volumes
 };
 
 }  // namespace
