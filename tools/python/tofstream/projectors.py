@@ -58,7 +58,8 @@ def direct(grid: Grid, *, views: Sequence[int] = (40, 3), acceptance_deg: float 
            lor_fwhm_at_mm: Optional[Sequence[Sequence[float]]] = None,
            axial_fwhm_mm: Optional[float] = None, parts: Optional[Sequence[Mapping[str, Any]]] = None,
            lor_table: Optional[Union[str, "os.PathLike[str]"]] = None,
-           cut_sigma: Optional[float] = None, fft_ends: Optional[Literal["padded", "periodic"]] = None,
+           deposit_kernel: Optional[bool] = None, cut_sigma: Optional[float] = None,
+           fft_ends: Optional[Literal["padded", "periodic"]] = None,
            fft_spectrum: Optional[Literal["sampled", "analytic"]] = None,
            scheme: Optional[Literal["footprint", "paper"]] = None, **unknown: NoReturn) -> HistoImages:
     """Projects histo-images (DIRECT): the image convolved with each view's ToF, radial and axial kernel
@@ -89,6 +90,8 @@ def direct(grid: Grid, *, views: Sequence[int] = (40, 3), acceptance_deg: float 
     parts.shift        [-100, 100] (0): How far its middle lies towards the axis, in sigmas of the LOR
     lor_table          (none): YAML of a kernel across the view by its values, for operators one_stage and fft:
                        offset_step_mm, radius_step_mm and rows: [{values: [..]}, ..] (tofstream docs direct)
+    deposit_kernel     (False): The kernel has the deposit's blur too: a variance of 1/6 (linear) or 1/12 (nearest) of
+                       the points' spacing squared along each axis
     cut_sigma          [1, 8] (4): Where kernels end; they keep their sum
     fft_ends           padded | periodic (padded): padded: beyond the image is nothing; periodic: what leaves it comes
                        in from the other side, as published
@@ -100,8 +103,8 @@ def direct(grid: Grid, *, views: Sequence[int] = (40, 3), acceptance_deg: float 
     return histo_images("direct_projector", grid, views=views, acceptance_deg=acceptance_deg, lattice=lattice,
                         device=device, precision=precision, operator=operator, tof_fwhm_ps=tof_fwhm_ps,
                         lor_fwhm_mm=lor_fwhm_mm, lor_fwhm_at_mm=lor_fwhm_at_mm, axial_fwhm_mm=axial_fwhm_mm,
-                        parts=parts, lor_table=lor_table, cut_sigma=cut_sigma, fft_ends=fft_ends,
-                        fft_spectrum=fft_spectrum, scheme=scheme, **unknown)
+                        parts=parts, lor_table=lor_table, deposit_kernel=deposit_kernel, cut_sigma=cut_sigma,
+                        fft_ends=fft_ends, fft_spectrum=fft_spectrum, scheme=scheme, **unknown)
 
 
 def joseph(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: Optional[Grid] = None,
