@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstddef>
+#include <numeric>
 #include <stdexcept>
 #include <type_traits>
+#include <vector>
 
 #include <tbb/parallel_for.h>
 
@@ -16,7 +19,36 @@ namespace tofstream {
 
 namespace {
 
-constexpr std::int64_t deposit_block = std::int64_t{1} << 18, deposit_task = 4096;
+constexpr std::int64_t deposit_block = std::int64_t{1} << 20, deposit_task = 1 << 14;
+
+/// Asks memory for the points at which an event will count, most of which no cache has.
+template <class T>
+void prefetch_points(const DirectLattice& lattice, const PlacedEvent& event, const T* of_view) {
+  int first[3], next[3];
+  for (int axis = 0; axis < 3; ++axis) {
+    first[axis] = std::max(static_cast<int>(event.at[axis]), 0);
+    next[axis] = std::min(first[axis] + 1, lattice.size[axis] - 1);
+  }
+  for (const int k : {first[2], next[2]})
+    for (const int j : {first[1], next[1]}) __builtin_prefetch(of_view + lattice.index(first[0], j, k), 1);
+}
+
+/// Where the events of each task go that each view has, [view][task], so that a view has its events in their order;
+/// behind them the end of all.
+class PlacesOfTasks {
+ public:
+  PlacesOfTasks(std::size_t views, std::size_t tasks) : tasks_(tasks), begins_(views * tasks + 1) {}
+  void set_number(std::size_t view, std::size_t task, std::size_t events) {
+    begins_[view * tasks_ + task + 1] = events;
+  }
+  void sum() { std::partial_sum(begins_.begin(), begins_.end(), begins_.begin()); }
+  std::size_t begin(std::size_t view) const { return begins_[view * tasks_]; }
+  std::size_t begin(std::size_t view, std::size_t task) const { return begins_[view * tasks_ + task]; }
+
+ private:
+  std::size_t tasks_;
+  std::vector<std::size_t> begins_;
+};
 
 }  // namespace
 
@@ -86,30 +118,41 @@ DepositTally HistoDeposit::add_to(const EventView& events, T* histo, std::uint64
     const std::int64_t size = std::min(deposit_block, events.count - block);
     const std::int64_t tasks = (size + deposit_task - 1) / deposit_task;
     std::vector<DepositTally> tallies(static_cast<std::size_t>(tasks));
+    PlacesOfTasks places(views, static_cast<std::size_t>(tasks));
+    // Calls use(event's number, view) for a task's events that have a view.
+    const auto for_each_of_task = [&](std::int64_t task, const auto& use) {
+      const std::int64_t begin = task * deposit_task, end = std::min(size, begin + deposit_task);
+      for (auto e = static_cast<std::size_t>(begin); e < static_cast<std::size_t>(end); ++e)
+        if (const std::int32_t view = placed[e].view; view >= 0) use(e, static_cast<std::size_t>(view));
+    };
     tbb::parallel_for(std::int64_t{0}, tasks, [&](std::int64_t task) {
       const std::int64_t begin = task * deposit_task, end = std::min(size, begin + deposit_task);
       place(events, block + begin, block + end, placed.data() + begin, tallies[static_cast<std::size_t>(task)]);
+      std::vector<std::size_t> numbers(views);
+      for_each_of_task(task, [&](std::size_t, std::size_t view) { ++numbers[view]; });
+      for (std::size_t v = 0; v < views; ++v) places.set_number(v, static_cast<std::size_t>(task), numbers[v]);
     });
     for (const DepositTally& of_task : tallies) tally += of_task;
-    std::vector<std::size_t> ends(views + 1, 0);  // of each view's events; first their numbers
-    for (std::int64_t e = 0; e < size; ++e)
-      if (const std::int32_t view = placed[static_cast<std::size_t>(e)].view; view >= 0)
-        ++ends[static_cast<std::size_t>(view) + 1];
-    for (std::size_t v = 0; v < views; ++v) ends[v + 1] += ends[v];
-    std::vector<std::size_t> next(ends.begin(), ends.end() - 1);
-    for (std::int64_t e = 0; e < size; ++e)
-      if (const PlacedEvent& event = placed[static_cast<std::size_t>(e)]; event.view >= 0)
-        ordered[next[static_cast<std::size_t>(event.view)]++] = event;
+    places.sum();
+    tbb::parallel_for(std::int64_t{0}, tasks, [&](std::int64_t task) {
+      std::vector<std::size_t> next(views);
+      for (std::size_t v = 0; v < views; ++v) next[v] = places.begin(v, static_cast<std::size_t>(task));
+      for_each_of_task(task, [&](std::size_t e, std::size_t view) { ordered[next[view]++] = placed[e]; });
+    });
     tbb::parallel_for(std::size_t{0}, views, [&](std::size_t v) {
       T* const of_view = histo + static_cast<std::int64_t>(v) * view_points_;
-      if (of_views) of_views[v] += ends[v + 1] - ends[v];
-      for (std::size_t e = ends[v]; e < ends[v + 1]; ++e)
+      const std::size_t begin = places.begin(v), end = places.begin(v + 1);
+      if (of_views) of_views[v] += end - begin;
+      constexpr std::size_t ahead = 12;
+      for (std::size_t e = begin; e < end; ++e) {
+        if (e + ahead < end) prefetch_points(lattices_[v], ordered[e + ahead], of_view);
         for_each_deposit(lattices_[v], ordered[e], kind_, [&](std::int64_t point, float weight) {
           if constexpr (std::is_same_v<T, float>)
             of_view[point] += weight;
           else if (++of_view[point] == 0)
             has_overflown = true;
         });
+      }
     });
   }
   if (has_overflown) refuse_overflow();

@@ -108,8 +108,7 @@ TEST_CASE("frames of a live scan in PETSIRD's blocks are those of the file with 
                                 " --out " + (folder / "sent").string());
   REQUIRE_MESSAGE(sent.code == 0, sent.err);
   REQUIRE_MESSAGE(live.wait() == 0, live.err());
-  const auto offline = run_command("run dynamic_osem " + input + " --set events.batch_events=1000" + same + "--out " +
-                                   (folder / "file").string());
+  const auto offline = run_command("run dynamic_osem " + input + same + "--out " + (folder / "file").string());
   REQUIRE_MESSAGE(offline.code == 0, offline.err);
   const auto frames = read_nifti_volumes(live.out / "image.nii.gz");
   const auto of_file = read_nifti_volumes(folder / "file" / "image.nii.gz");

@@ -80,7 +80,8 @@ TEST_CASE("curves of regions need frames and regions inside the image, and say s
   const RunReport plain = curves_of(folder.path(), "use: subset_builder, subsets: 2, iterations: 1", curves_phantom);
   CHECK(plain.exit_code == 0);
   CHECK_FALSE(std::filesystem::exists(folder / "run/curves.csv"));
-  const std::string solids = "name: other\nsolids:\n  - {name: body, shape: cylinder, radius_mm: 90, length_mm: 120}\n";
+  const std::string solids =
+      "name: other\nsolids:\n  - {name: body, shape: cylinder, radius_mm: 90, length_mm: 120, activity_Bq_mL: 1}\n";
   const std::string far = solids + "regions:\n  - {name: off, role: mean, centre_mm: [400, 0, 0], diameter_mm: 20}\n";
   const RunReport outside = curves_of(folder.path(), "use: framing, frames: [0.02], subsets: 1", far);
   REQUIRE(!outside.errors.empty());
