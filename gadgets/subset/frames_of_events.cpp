@@ -35,7 +35,7 @@ std::vector<EventBatch> FramesOfEvents::cut_where_frames_end(EventBatch batch) c
   std::vector<std::int64_t> ends;
   for (std::int64_t end = is_full() ? events_ : events_ - open_events_; end < batch.count; end += events_)
     ends.push_back(end);
-  return split_by_arrival(std::move(batch), ends, copy_stream());
+  return split_by_arrival(std::move(batch), ends, copy_stream(), ArrivalRanks::kept);
 }
 
 bool FramesOfEvents::lies_before(const EventBatch& piece) const {

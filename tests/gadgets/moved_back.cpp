@@ -26,7 +26,7 @@ using namespace tofstream;
 
 namespace {
 
-constexpr double pitch_mm = 49;  // of the ring's modules along the axis: four voxels
+constexpr double module_pitch_mm = 49;  // of the ring's modules along the axis: four voxels
 const Grid moved_grid = Grid::centred(20, 20, 12, {10, 10, 12.25f});
 
 /// Turned about its axis, so that no line runs at 45 degrees, where rounding decides which axis is the predominant one.
@@ -71,7 +71,7 @@ EventBatch in_next_ring(EventBatch batch) {
   std::vector<std::uint32_t> above(static_cast<std::size_t>(table.size()));
   for (std::uint32_t d = 0; d < table.size(); ++d)
     for (std::uint32_t other = 0; other < table.size(); ++other)
-      if (norm(table.position(other) - table.position(d) - Vec3{0, 0, static_cast<float>(pitch_mm)}) < 0.01f)
+      if (norm(table.position(other) - table.position(d) - Vec3{0, 0, static_cast<float>(module_pitch_mm)}) < 0.01f)
         above[d] = other;
   for (Buffer<std::uint32_t>* ends : {&batch.detector1, &batch.detector2})
     for (std::uint32_t& d : ends->span()) d = above[d];
@@ -115,7 +115,7 @@ TEST_CASE("events of a phantom that moved by whole voxels, with the poses that t
   for (std::int64_t v = 0; v < moved_grid.voxels(); ++v)
     image.voxels[v] = 1 + static_cast<float>((v * 7919) % 101) / 10;
   const EventBatch still = still_events(scanner, 20'000);
-  const std::array<double, 3> along = {0, 0, pitch_mm}, across = {20, -10, 24.5};
+  const std::array<double, 3> along = {0, 0, module_pitch_mm}, across = {20, -10, 24.5};
   const EventBatch next = in_next_ring(still.to(Memory::host)),
                    elsewhere = of_scanner_moved_by(still.to(Memory::host), across);
   for (const bool tubes : {false, true}) {

@@ -53,7 +53,7 @@ Turn right_angle(int about) {
 
 const Grid turned_grid = Grid::centred(9, 6, 5, {2, 3, 5});
 
-Image random_image(unsigned seed, float scale = 10) {
+Image scattered_image(unsigned seed, float scale = 10) {
   std::mt19937 random(seed);
   Image image = Image::zeros(turned_grid);
   for (float& value : image.voxels.span()) value = scale * static_cast<float>(random() >> 8) * 0x1p-24f;
@@ -142,7 +142,7 @@ std::shared_ptr<const Prior> on_gradients(const OneWay& definition, const Image*
 }  // namespace
 
 TEST_CASE("priors of neighbours: a right angle about each axis turns the derivatives and keeps the value") {
-  const Image image = random_image(1), kappa = random_image(2, 2), anatomy = random_image(3);
+  const Image image = scattered_image(1), kappa = scattered_image(2, 2), anatomy = scattered_image(3);
   for (int about = 0; about < 3; ++about) {
     CAPTURE(about);
     const Turn turn = right_angle(about);
@@ -163,7 +163,7 @@ TEST_CASE("priors of neighbours: a right angle about each axis turns the derivat
 }
 
 TEST_CASE("total variation and parallel level sets: an exchange of axes turns the derivatives and keeps the value") {
-  const Image image = random_image(1), anatomy = random_image(3), kappa = random_image(2, 2);
+  const Image image = scattered_image(1), anatomy = scattered_image(3), kappa = scattered_image(2, 2);
   for (const std::array<int, 3>& from :
        {std::array{1, 2, 0}, std::array{2, 0, 1}, std::array{1, 0, 2}, std::array{0, 2, 1}, std::array{2, 1, 0}}) {
     const Turn turn{.from = from};
@@ -176,7 +176,7 @@ TEST_CASE("total variation and parallel level sets: an exchange of axes turns th
 }
 
 TEST_CASE("total variation and parallel level sets: a right angle sends differences of one axis the other way") {
-  const Image image = random_image(1), anatomy = random_image(3);
+  const Image image = scattered_image(1), anatomy = scattered_image(3);
   for (const Image* edges : {static_cast<const Image*>(nullptr), &anatomy}) {
     CAPTURE((edges != nullptr));
     OneWay definition{.anatomy = edges};
