@@ -22,7 +22,7 @@ std::vector<EventBatch> cut_at_events(EventBatch batch, std::span<const double> 
     const auto events = std::llround(static_cast<double>(batch.count) * within_s / batch.duration_s);
     if (events > 0 && events < batch.count && (cuts.empty() || events > cuts.back())) cuts.push_back(events);
   }
-  return split_by_arrival(std::move(batch), cuts, copy_stream());
+  return split_by_arrival(std::move(batch), cuts, copy_stream(), ArrivalRanks::kept);
 }
 
 }  // namespace

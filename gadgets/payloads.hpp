@@ -37,8 +37,8 @@ struct ByteBlock {
 
 /// A stretch of the scan that has an image of its own.
 struct ScanFrame {
-  int number = 0;  // from 1; 0: the scan is one image
-  int frames = 0;
+  int number = 0;                      // from 1; 0: the scan is one image
+  int frames = 0;                      // in all; 0: not known yet, and more will come
   double start_s = 0, duration_s = 0;  // scan time of its data
 };
 

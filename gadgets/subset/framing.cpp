@@ -1,8 +1,5 @@
 // Frames of a dynamic scan, each a reconstruction of its own: as soon as a frame's events are there, its subsets go out
 // in all their iterations, while those of the next frame come in. Or all frames are one, for parametric images.
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -15,11 +12,13 @@
 #include <fmt/format.h>
 
 #include "core/gadget.hpp"
-#include "gadgets/cut_in_time.hpp"
 #include "gadgets/parameters.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/subset/event_store.hpp"
+#include "gadgets/subset/frame_cut.hpp"
 #include "gadgets/subset/frame_table.hpp"
+#include "gadgets/subset/frames_in_time.hpp"
+#include "gadgets/subset/frames_of_events.hpp"
 #include "gadgets/subset/frames_together.hpp"
 #include "gadgets/subset/offline_updates.hpp"
 #include "gadgets/subset/store_params.hpp"
@@ -39,6 +38,9 @@ namespace {
 struct Framing {
   struct Params {
     std::vector<std::string> frames;
+    std::int64_t frames_of_events = 0;
+    double from_s = 0;
+    std::filesystem::path frame_table;
     int subsets = 8;
     SubsetCut cut = SubsetCut::interleaved;
     std::int64_t least_events = 10'000;
@@ -55,7 +57,15 @@ struct Framing {
     ImageParams image;
   };
   static constexpr auto params = describe(
-      param<&Params::frames>("frames", required, frames_words),
+      param<&Params::frames>("frames", frames_words),
+      param<&Params::frames_of_events>("frames_of_events", at_least(0),
+                                       "Or: a frame ends when so many prompts have come, and the next one begins; the "
+                                       "last one has those that are left"),
+      param<&Params::from_s>("from_s", range(0, 1e9), unit("s"),
+                             "Of frames_of_events: the scan time at which the first one begins"),
+      param<&Params::frame_table>(
+          "frame_table", reads_file,
+          "Or: a CSV with start_s, from the scan's start, and duration_s: a row for each frame"),
       param<&Params::subsets>("subsets", range(1, 100000), "Subsets of each frame"),
       param<&Params::cut>("cut",
                           "interleaved: every subset has each so many-th event of its frame, and stands for an equal "
@@ -89,7 +99,7 @@ struct Framing {
   static constexpr bool harmless = true;
 
   explicit Framing(const Params& p)
-      : p_(p), frames_(read_frames(p.frames)), store_(store_settings(p)), together_(p.iterations, {p.order, p.seed}) {
+      : p_(p), frames_(cut_of(p)), store_(store_settings(p)), together_(p.iterations, {p.order, p.seed}) {
     if (p.together && p.start == FrameStart::previous)
       throw std::invalid_argument("start: previous is of frames that follow one another: leave it out with together");
     if (p.together && p.reference_s == 0)
@@ -106,51 +116,42 @@ struct Framing {
       emit(announcement_of(announced_by(batch)));
     }
     if (batch.count > 0 && !(batch.duration_s > 0))
-      throw std::runtime_error("the events state no scan time, so nobody knows which frame they belong to");
-    warn_of_long(batch, context);
-    ended_s_ = std::max(ended_s_, batch.start_s + batch.duration_s);
-    for (EventBatch& piece : cut_at_frames(std::move(batch))) take(std::move(piece), emit, context);
+      throw std::runtime_error(
+          "the events state no scan time, so nobody knows which frame they belong to, and when it was");
+    for (EventBatch& piece : frames_->cut(std::move(batch), context)) take(std::move(piece), emit, context);
   }
 
   void flush(Emit<EventSubset>& emit, Context& context) {
-    if (at_ < frames_.size()) shorten(context);
-    if (at_ < frames_.size() && !stream_->is_empty()) close(emit, context);
+    if (const auto last = frames_->finish(!stream_->is_empty(), context)) close(*last, emit, context);
     together_.send(emit, context);
     report(context);
   }
 
  private:
-  double end_s(std::size_t frame) const { return frames_[frame].start_s + frames_[frame].duration_s; }
+  static std::unique_ptr<FrameCut> cut_of(const Params& p) {
+    const bool by_words = !p.frames.empty(), by_events = p.frames_of_events > 0, by_table = !p.frame_table.empty();
+    if (by_words + by_events + by_table != 1)
+      throw std::invalid_argument("set exactly one of frames, frames_of_events and frame_table");
+    if (p.from_s > 0 && !by_events)
+      throw std::invalid_argument("from_s is of frames_of_events: others say when they begin, so leave it out");
+    if (by_events) return std::make_unique<FramesOfEvents>(p.frames_of_events, p.from_s);
+    if (by_words) return std::make_unique<FramesInTime>(read_frames(p.frames), "`frames`");
+    return std::make_unique<FramesInTime>(read_frame_table(p.frame_table), p.frame_table.string());
+  }
 
   void open() {
-    if (at_ == frames_.size()) return;
     stream_.emplace(WholeStreamSettings{p_.subsets, p_.cut, p_.together ? 0 : p_.least_events, p_.reference_s});
   }
 
-  // Where frames begin and end within a batch.
-  std::vector<EventBatch> cut_at_frames(EventBatch batch) const {
-    std::vector<double> moments_s;
-    for (std::size_t f = at_; f < frames_.size() && frames_[f].start_s < batch.start_s + batch.duration_s; ++f)
-      moments_s.insert(moments_s.end(), {frames_[f].start_s, end_s(f)});
-    return cut_in_time(std::move(batch), moments_s);
-  }
-
-  // A piece belongs to the frame in which its middle lies.
   void take(EventBatch piece, Emit<EventSubset>& emit, Context& context) {
-    const double middle_s = piece.start_s + 0.5 * piece.duration_s;
-    while (at_ < frames_.size() && middle_s >= end_s(at_)) close(emit, context);
-    if (at_ == frames_.size() || middle_s < frames_[at_].start_s) {
-      if (piece.count > 0) context.books().rejected(piece.event_count(), "in no frame");
-      return;
-    }
-    stream_->take(std::move(piece), context.message(), store_);
+    while (frames_->ends_before(piece)) close(frames_->next(), emit, context);
+    if (frames_->takes(piece)) return stream_->take(std::move(piece), context.message(), store_);
+    if (piece.count > 0) context.books().rejected(piece.event_count(), "in no frame");
   }
 
   // The frame's data are all there: they go out in all their iterations.
-  void close(Emit<EventSubset>& emit, Context& context) {
-    const ScanFrame frame = frames_[at_];
+  void close(const ScanFrame& frame, Emit<EventSubset>& emit, Context& context) {
     WholeStream stream = std::move(*stream_);
-    ++at_;
     open();
     if (p_.together) return keep(frame, std::move(stream));
     if (stream.is_empty()) {
@@ -177,58 +178,24 @@ struct Framing {
 
   void keep(const ScanFrame& frame, WholeStream stream) {
     if (stream.is_empty())
-      throw std::runtime_error(
-          fmt::format("{} has no events: frames that are reconstructed together need some, so leave it out of `frames`",
-                      in_words(frame)));
+      throw std::runtime_error(fmt::format(
+          "{} has no events: frames that are reconstructed together need some, so leave it out", in_words(frame)));
     together_.add(frame, std::move(stream), store_);
   }
 
-  // The scan has ended within a frame, or before it.
-  void shorten(Context& context) {
-    ScanFrame& frame = frames_[at_];
-    constexpr double worth_telling = 0.01;
-    const double missing_s = end_s(at_) - ended_s_;
-    if (!stream_->is_empty() && missing_s > worth_telling * frame.duration_s) {
-      context.log().warning(
-          fmt::format("the scan ends at {:g} s, within {}, whose image is of the {:g} s that there are", ended_s_,
-                      in_words(frame), ended_s_ - frame.start_s));
-      frame.duration_s = ended_s_ - frame.start_s;
-    }
-    const std::size_t begun = at_ + (stream_->is_empty() ? 0 : 1);
-    if (begun == frames_.size()) return;
-    context.log().warning(fmt::format("the scan ends at {:g} s, before {} of {} frames begin: shorten `frames`",
-                                      ended_s_, frames_.size() - begun, frames_.size()));
-    context.report("frames_not_scanned", static_cast<std::int64_t>(frames_.size() - begun));
-    for (ScanFrame& each : frames_) each.frames = static_cast<int>(begun);
-  }
-
-  // Events of a batch are taken as spread evenly over its time.
-  void warn_of_long(const EventBatch& batch, Context& context) {
-    constexpr double longest = 0.2;  // of a frame
-    if (warned_of_long_ || at_ == frames_.size() || batch.count < 2) return;
-    if (batch.duration_s <= longest * frames_[at_].duration_s) return;
-    warned_of_long_ = true;
-    context.log().warning(fmt::format(
-        "events come in batches of {:.2g} s, and {} has {:g} s: which of them lie within it is not known to "
-        "better than that; give the decoder fewer batch_events",
-        batch.duration_s, in_words(frames_[at_]), frames_[at_].duration_s));
-  }
-
   void report(Context& context) const {
-    context.report("frames", static_cast<std::int64_t>(frames_.size()));
+    context.report("frames", std::int64_t{frames_->frames()});
     context.report("events_kept", store_.in_words());
     if (!empty_.empty()) context.report("frames_without_events", empty_);
   }
 
   Params p_;
-  std::vector<ScanFrame> frames_;
+  std::unique_ptr<FrameCut> frames_;
   EventStore store_;
   FramesTogether together_;
-  std::size_t at_ = 0;                 // the frame that is open
-  std::optional<WholeStream> stream_;  // its events
-  double ended_s_ = 0;                 // scan time of the last event so far
+  std::optional<WholeStream> stream_;  // events of the frame that is open
   std::int64_t updates_ = 0;
-  bool is_announced_ = false, began_ = false, warned_of_long_ = false;
+  bool is_announced_ = false, began_ = false;
   std::vector<std::string> empty_;
   std::optional<bool> delayed_;
 };

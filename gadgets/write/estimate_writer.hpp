@@ -52,14 +52,13 @@ inline std::string provenance_of(const Estimate& estimate, const MessageInfo& ev
   return provenance_json(context.control()->snapshot(), events, also);
 }
 
-/// "iteration 3", "frame 2 of 24, iteration 3", "gate 2 of 6, iteration 3"; of a live scan, which has no iterations
-/// before it has ended, "update 120".
+/// "iteration 3", "frame 2 of 24, iteration 3", "gate 2 of 6, iteration 3"; while nobody knows how many frames there will
+/// be, "frame 2, iteration 3"; of a live scan, which has no iterations before it has ended, "update 120".
 inline std::string step_words(const UpdateStep& step) {
   if (step.subsets == 0 && step.update > 0) return fmt::format("update {}", step.update);
-  const std::string frame = step.frame.number > 0 ? fmt::format("{} {} of {}, ", step.gate > 0 ? "gate" : "frame",
-                                                                step.frame.number, step.frame.frames)
-                                                  : "";
-  return fmt::format("{}iteration {}", frame, step.iteration);
+  if (step.frame.number == 0) return fmt::format("iteration {}", step.iteration);
+  const std::string all = step.frame.frames > 0 ? fmt::format(" of {}", step.frame.frames) : "";
+  return fmt::format("{} {}{}, iteration {}", step.gate > 0 ? "gate" : "frame", step.frame.number, all, step.iteration);
 }
 
 /// The figure that says how an image was filtered, in words.

@@ -1,8 +1,10 @@
 // Partition, sort and cut of event batches: see partition.hpp.
 #include "kernels/sort/partition.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <span>
@@ -91,6 +93,21 @@ void put_array(EventBatch& batch, int index, Buffer<T> array) {
   });
 }
 
+/// Each event's rank in the piece that it falls into.
+Buffer<std::uint32_t> ranks_in_pieces(const Buffer<std::uint32_t>& arrival, std::span<const std::int64_t> cuts,
+                                      Stream stream) {
+  if (arrival.empty()) return {};
+  Buffer<std::uint32_t> ranks = arrival.to(Memory::host, stream);
+  synchronize(stream);
+  for (std::uint32_t& rank : ranks.span()) {
+    const auto next = std::ranges::upper_bound(cuts, std::int64_t{rank});
+    if (next != cuts.begin()) rank -= static_cast<std::uint32_t>(*std::prev(next));
+  }
+  Buffer<std::uint32_t> there = ranks.to(arrival.memory(), stream);
+  synchronize(stream);  // before the ranks on the host are released
+  return there;
+}
+
 }  // namespace
 
 EventBatch partition_and_sort(EventBatch batch, Backend backend, Stream stream, const SortSettings& settings) {
@@ -118,7 +135,8 @@ EventBatch partition_and_sort(EventBatch batch, Backend backend, Stream stream, 
   return batch;
 }
 
-std::vector<EventBatch> split_by_arrival(EventBatch&& batch, std::span<const std::int64_t> cuts, Stream stream) {
+std::vector<EventBatch> split_by_arrival(EventBatch&& batch, std::span<const std::int64_t> cuts, Stream stream,
+                                         ArrivalRanks ranks) {
   require_ranks_fit(batch);
   std::int64_t previous = 0;
   for (const std::int64_t cut : cuts) {
@@ -128,7 +146,7 @@ std::vector<EventBatch> split_by_arrival(EventBatch&& batch, std::span<const std
     previous = cut;
   }
   if (cuts.empty()) {
-    batch.arrival = {};
+    if (ranks == ArrivalRanks::dropped) batch.arrival = {};
     std::vector<EventBatch> whole;
     whole.push_back(std::move(batch));
     return whole;
@@ -159,7 +177,7 @@ std::vector<EventBatch> split_by_arrival(EventBatch&& batch, std::span<const std
   }
   if (batch.count == 0) result.back().duration_s = batch.duration_s;
 
-  batch.arrival = {};
+  batch.arrival = ranks == ArrivalRanks::kept ? ranks_in_pieces(batch.arrival, cuts, stream) : Buffer<std::uint32_t>{};
   int index = 0;  // array by array, so that just one is held twice
   for_each_array(batch, [&](auto& from) {
     for (std::size_t p = 0; !from.empty() && p < pieces; ++p) {

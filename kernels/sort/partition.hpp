@@ -33,13 +33,16 @@ struct SortSettings {
 EventBatch partition_and_sort(EventBatch batch, Backend backend, Stream stream = nullptr,
                               const SortSettings& settings = {});
 
+/// Whether pieces of a batch, which may be cut again, still know in which order their events came.
+enum class ArrivalRanks { dropped, kept };
+
 /// Cuts a batch at arrival ranks: `cuts` = {b1, b2, ...} gives the events of ranks [0, b1),
 /// [b1, b2), ..., [bn, count), each piece in the order of the batch, so still partitioned and
-/// sorted, and without `arrival`. The batch's time is shared in proportion to the ranks. A batch
+/// sorted, and without `arrival`, or with ranks from 0 on. The batch's time is shared in proportion to the ranks. A batch
 /// without `arrival` is taken to be in order of arrival. At most one array is held twice; without cuts none is moved.
 /// Throws std::invalid_argument unless cuts are non-decreasing and within [0, count].
 std::vector<EventBatch> split_by_arrival(EventBatch&& batch, std::span<const std::int64_t> cuts,
-                                         Stream stream = nullptr);
+                                         Stream stream = nullptr, ArrivalRanks ranks = ArrivalRanks::dropped);
 
 /// Deals a batch out like cards: piece k of `pieces` has the events whose number in the stream, `first` + arrival rank,
 /// is k modulo `pieces`, in the order of the batch, so still partitioned and sorted, and without `arrival`. Each piece

@@ -64,33 +64,41 @@ TEST_CASE("frames of a dynamic scan become one file, whose regions keep their ac
 }
 
 TEST_CASE("frames of a live scan are those of its replay bit for bit, and those of the file that was sent") {
-  const TemporaryFolder folder;
-  const std::string endpoint = "ipc://" + (folder / "wire").string(), journal = (folder / "scan.journal").string();
-  const std::string same =
-      " --backend cpu --set image.size=[16,16,8] --set image.voxel_mm=[16,16,18] "
-      "--set 'subsets.frames=[2x0.01, 0.02]' --set subsets.subsets=2 --set subsets.least_events=100 "
-      "--set projected.deterministic=true --set projected.sensitivity.cache=false "
-      "--set projected.sensitivity.exact_pairs=0 --set projected.sensitivity.sampled_pairs=100000 ";
-  BackgroundRun live("live_dynamic" + same + "--set feed.journal=" + journal + " --set feed.endpoint=" + endpoint);
-  const std::string file = "--quiet --set events.batch_events=1000 --input " + recording().string();
-  const auto sent = run_command("run send_recording " + file +
-                                " --set scanner=demo_ring --set sent.speed=0 --set endpoint=" + endpoint + " --out " +
-                                (folder / "sent").string());
-  REQUIRE_MESSAGE(sent.code == 0, sent.err);
-  REQUIRE_MESSAGE(live.wait() == 0, live.err());
-  const auto offline = run_command("run dynamic_osem " + file + same + "--out " + (folder / "file").string());
-  REQUIRE_MESSAGE(offline.code == 0, offline.err);
-  const auto replayed = run_command("replay " + journal + " --pipeline live_dynamic --quiet --speed 0" + same +
-                                    "--out " + (folder / "replayed").string());
-  REQUIRE_MESSAGE(replayed.code == 0, replayed.err);
-  const auto frames = read_nifti_volumes(live.out / "image.nii.gz");
-  const auto again = read_nifti_volumes(folder / "replayed" / "image.nii.gz");
-  const auto of_file = read_nifti_volumes(folder / "file" / "image.nii.gz");
-  REQUIRE((frames.size() == 3 && again.size() == 3 && of_file.size() == 3));
-  for (std::size_t f = 0; f < 3; ++f) {
-    CHECK(again[f].voxels.to_vector() == frames[f].voxels.to_vector());
-    for (std::int64_t v = 0; v < frames[f].voxels.size(); ++v)
-      CHECK(of_file[f].voxels[v] == approx(frames[f].voxels[v]).epsilon(1e-5));
+  for (const char* cut :
+       {"--set 'subsets.frames=[2x0.01, 0.02]'", "--set 'subsets.frames=[]' --set subsets.frames_of_events=50000"}) {
+    CAPTURE(cut);
+    const TemporaryFolder folder;
+    const std::string endpoint = "ipc://" + (folder / "wire").string(), journal = (folder / "scan.journal").string();
+    const std::string same =
+        std::string(
+            " --backend cpu --set image.size=[16,16,8] --set image.voxel_mm=[16,16,18] --set subsets.subsets=2 "
+            "--set subsets.least_events=100 --set projected.deterministic=true "
+            "--set projected.sensitivity.cache=false --set projected.sensitivity.exact_pairs=0 "
+            "--set projected.sensitivity.sampled_pairs=100000 ") +
+        cut + " ";
+    BackgroundRun live("live_dynamic" + same + "--set feed.journal=" + journal + " --set feed.endpoint=" + endpoint);
+    const std::string file = "--quiet --set events.batch_events=1000 --input " + recording().string();
+    const auto sent = run_command("run send_recording " + file +
+                                  " --set scanner=demo_ring --set sent.speed=0 --set endpoint=" + endpoint + " --out " +
+                                  (folder / "sent").string());
+    REQUIRE_MESSAGE(sent.code == 0, sent.err);
+    REQUIRE_MESSAGE(live.wait() == 0, live.err());
+    const auto offline = run_command("run dynamic_osem " + file + same + "--out " + (folder / "file").string());
+    REQUIRE_MESSAGE(offline.code == 0, offline.err);
+    const auto replayed = run_command("replay " + journal + " --pipeline live_dynamic --quiet --speed 0" + same +
+                                      "--out " + (folder / "replayed").string());
+    REQUIRE_MESSAGE(replayed.code == 0, replayed.err);
+    const auto frames = read_nifti_volumes(live.out / "image.nii.gz");
+    const auto again = read_nifti_volumes(folder / "replayed" / "image.nii.gz");
+    const auto of_file = read_nifti_volumes(folder / "file" / "image.nii.gz");
+    REQUIRE((frames.size() == 3 && again.size() == 3 && of_file.size() == 3));
+    for (std::size_t f = 0; f < 3; ++f) {
+      CHECK(again[f].voxels.to_vector() == frames[f].voxels.to_vector());
+      for (std::int64_t v = 0; v < frames[f].voxels.size(); ++v)
+        CHECK(of_file[f].voxels[v] == approx(frames[f].voxels[v]).epsilon(1e-5));
+    }
+    CHECK(text_of(folder / "replayed" / "image.json") == text_of(live.out / "image.json"));
+    CHECK(nlohmann::json::parse(text_of(live.out / "run.json"))["books"]["balanced"] == true);
   }
 }
 

@@ -62,6 +62,7 @@ TEST_CASE("frames are read from words") {
   CHECK(frames[3].number == 4);
   CHECK(frames[3].start_s == 40);
   CHECK(read_frames({"10", "20-50.5", "5"})[2].start_s == 50.5);
+  CHECK(read_frames({"0.1", "0.2", "0.3-1"}).back().start_s == 0.3);  // the sum is above 0.3
   CHECK(read_frames({"3000x0.1"}).back().start_s == approx(299.9).epsilon(1e-12));
   CHECK(in_words(frames[4]) == "frame 5 (50.5 to 55.5 s)");
 }
@@ -263,7 +264,7 @@ TEST_CASE("events without a scan time belong to no frame") {
   EventBatch timeless = numbered_batch(0, 50);
   timeless.duration_s = 0;
   CHECK_THROWS_WITH(gadget.send(std::move(timeless)),
-                    "the events state no scan time, so nobody knows which frame they belong to");
+                    "the events state no scan time, so nobody knows which frame they belong to, and when it was");
 }
 
 TEST_CASE("frames are written as one file with their times beside it") {

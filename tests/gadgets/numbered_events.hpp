@@ -11,8 +11,8 @@
 
 namespace tofstream::testing {
 
-/// Free-ended events whose ToF is their number in the stream, so that a test can tell them apart, in reverse sorted
-/// order.
+/// Free-ended events whose ToF is their number in the stream, so that a test can tell them apart, sorted from the last one
+/// to the first.
 inline EventBatch numbered_batch(int first, int count, double start_s, double duration_s) {
   EventBatch batch;
   batch.count = count;
@@ -22,9 +22,10 @@ inline EventBatch numbered_batch(int first, int count, double start_s, double du
     batch.ends[e] = Buffer<float>(Memory::host, count);
     for (int i = 0; i < count; ++i) batch.ends[e][i] = e == 0 ? -100.0f : (e == 3 ? 100.0f : 0.0f);
   }
+  batch.tof = {.sigma_mm = 40};
   batch.tof_mm = Buffer<float>(Memory::host, count);
   for (int i = 0; i < count; ++i) batch.tof_mm[i] = static_cast<float>(-(first + i));
-  return partition_and_sort(std::move(batch), Backend::cpu);
+  return partition_and_sort(std::move(batch), Backend::cpu, nullptr, {.key = SortKey::tof_centre});
 }
 
 /// Of a subset's events, ascending.

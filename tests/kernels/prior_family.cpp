@@ -1,4 +1,5 @@
-// All priors: derivatives against central differences, symmetries, and the surrogate that lies above.
+// All priors: derivatives against central differences, symmetries, and the surrogate that lies above. Turned images are in
+// prior_turned.cpp.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -109,27 +110,6 @@ std::vector<std::shared_ptr<const Prior>> all_priors(const PriorSettings& settin
   return all;
 }
 
-/// The image turned by a right angle about z: (i, j) comes from (j, n - 1 - i) of a square image.
-Image turned(const Image& image) {
-  Image result = Image::zeros(image.grid);
-  const Grid& grid = image.grid;
-  for (int k = 0; k < grid.size[2]; ++k)
-    for (int j = 0; j < grid.size[1]; ++j)
-      for (int i = 0; i < grid.size[0]; ++i)
-        result.voxels[grid.index(i, j, k)] = image.voxels[grid.index(j, grid.size[0] - 1 - i, k)];
-  return result;
-}
-
-/// The image with x, y and z exchanged in turn; its grid is a cube of cubes.
-Image permuted(const Image& image) {
-  Image result = Image::zeros(image.grid);
-  const Grid& grid = image.grid;
-  for (int k = 0; k < grid.size[2]; ++k)
-    for (int j = 0; j < grid.size[1]; ++j)
-      for (int i = 0; i < grid.size[0]; ++i) result.voxels[grid.index(i, j, k)] = image.voxels[grid.index(k, i, j)];
-  return result;
-}
-
 /// Numbers of the float interface, and of another memory.
 void check_same_in(Memory memory) {
   const Grid grid = Grid::centred(37, 9, 11, {2, 3, 5});
@@ -227,38 +207,6 @@ TEST_CASE("priors: potentials are symmetric, and priors 0 for a constant image")
       CHECK(std::abs(prior->value(flat)) < 1e-12);
       CHECK(prior->gradient(flat).voxels.to_vector() == std::vector<float>(60, 0));
     }
-}
-
-TEST_CASE("priors of neighbours: turning the image by a right angle turns the gradient and keeps the value") {
-  const Image image = rough(Grid::centred(9, 9, 9, {3, 3, 3}));
-  for (const Potential& potential : all_potentials()) {
-    const auto prior = neighbour_prior(potential, {.beta = 0.7});
-    for (const Image& other : {turned(image), permuted(image)})
-      CHECK(prior->value(other) == approx(prior->value(image)).epsilon(1e-12));
-    CHECK(difference(prior->gradient(turned(image)).voxels.to_vector(),
-                     turned(prior->gradient(image)).voxels.to_vector()) < 1e-6);
-    CHECK(difference(prior->hessian_diagonal(permuted(image)).voxels.to_vector(),
-                     permuted(prior->hessian_diagonal(image)).voxels.to_vector()) < 1e-6);
-  }
-  // The differences of total variation point along the axes, so that exchanging these changes nothing.
-  const auto variation = total_variation_prior(0.5, {.beta = 0.7});
-  CHECK(variation->value(permuted(image)) == approx(variation->value(image)).epsilon(1e-12));
-  CHECK(difference(variation->gradient(permuted(image)).voxels.to_vector(),
-                   permuted(variation->gradient(image)).voxels.to_vector()) < 1e-6);
-}
-
-TEST_CASE("parallel level sets turn with image and anatomy") {
-  const Grid cube = Grid::centred(9, 9, 9, {3, 3, 3});
-  const Image image = rough(cube), anatomy = anatomy_on(cube);
-  const auto of = [](const Image& edges) {
-    return parallel_level_sets_prior(0.5, 2, std::make_shared<const Image>(edges.to(Memory::host)), {.beta = 0.7});
-  };
-  const auto prior = of(anatomy), other = of(permuted(anatomy));
-  CHECK(other->value(permuted(image)) == approx(prior->value(image)).epsilon(1e-12));
-  CHECK(difference(other->gradient(permuted(image)).voxels.to_vector(),
-                   permuted(prior->gradient(image)).voxels.to_vector()) < 1e-6);
-  CHECK(difference(other->hessian_diagonal(permuted(image)).voxels.to_vector(),
-                   permuted(prior->hessian_diagonal(image)).voxels.to_vector()) < 1e-6);
 }
 
 TEST_CASE("parallel level sets are total variation where the anatomy is flat") {

@@ -142,7 +142,7 @@ TEST_CASE("a sort refuses cells without size") {
 namespace {
 
 void check_pieces(const EventBatch& original, const EventBatch& sorted, const std::vector<std::int64_t>& cuts,
-                  std::vector<EventBatch> pieces) {
+                  std::vector<EventBatch> pieces, ArrivalRanks ranks = ArrivalRanks::dropped) {
   REQUIRE(pieces.size() == cuts.size() + 1);
   const EventView before = original.view(), whole = sorted.view();
   double time = original.start_s;
@@ -152,7 +152,7 @@ void check_pieces(const EventBatch& original, const EventBatch& sorted, const st
     EventBatch piece = pieces[p].to(Memory::host);
     synchronize(nullptr);
     REQUIRE(piece.count == last - first);
-    CHECK(piece.arrival.empty());
+    CHECK(piece.arrival.empty() == (ranks == ArrivalRanks::dropped || piece.count == 0));
     CHECK(piece.start_s == approx(time));
     CHECK(piece.duration_s ==
           approx(original.duration_s * static_cast<double>(piece.count) / static_cast<double>(sorted.count)));
@@ -166,6 +166,7 @@ void check_pieces(const EventBatch& original, const EventBatch& sorted, const st
         if (rank < first || rank >= last) continue;
         REQUIRE(contents(view, i) == contents(before, rank));
         REQUIRE(contents(view, i) == contents(whole, k));
+        if (ranks == ArrivalRanks::kept) REQUIRE(std::int64_t{piece.arrival[i]} == rank - first);
         ++i;
       }
     }
@@ -224,6 +225,9 @@ TEST_CASE("a sorted batch is cut into pieces consecutive in time, each sorted") 
   const std::vector<std::int64_t> cuts = {1, 20000, 20000, 59990};
   check_pieces(original, sorted, cuts, split_by_arrival(sorted.to(Memory::host), cuts));
   check_pieces(original, sorted, {}, split_by_arrival(sorted.to(Memory::host), {}));
+  for (const auto& kept : {cuts, std::vector<std::int64_t>{}})
+    check_pieces(original, sorted, kept, split_by_arrival(sorted.to(Memory::host), kept, nullptr, ArrivalRanks::kept),
+                 ArrivalRanks::kept);
 }
 
 TEST_CASE("an unsorted batch is cut in its own order, and an empty one into empty pieces") {
@@ -258,6 +262,8 @@ TEST_CASE("CUDA sorts and cuts as the CPU does") {
         if (count < 2) continue;
         const std::vector<std::int64_t> cuts = {1000, 250000};
         check_dealt(original, cpu, 3, deal_by_arrival(cuda.to(Memory::device), 4, 3));
+        check_pieces(original, cpu, cuts, split_by_arrival(cuda.to(Memory::device), cuts, nullptr, ArrivalRanks::kept),
+                     ArrivalRanks::kept);
         check_pieces(original, cpu, cuts, split_by_arrival(std::move(cuda), cuts));
       }
     }

@@ -11,8 +11,10 @@
 
 #include "core/run/engine.hpp"
 #include "core/testing.hpp"
+#include "gadgets/io/nifti/frame_times.hpp"
 #include "gadgets/io/nifti/nifti.hpp"
 #include "gadgets/payloads.hpp"
+#include "kernels/dynamic/time_function.hpp"
 #include "tests/command/command.hpp"
 #include "tests/support/approx.hpp"
 
@@ -53,6 +55,14 @@ gadgets:
   }
 };
 
+double mean_in_middle(const Image& image) {
+  double sum = 0, count = 0;
+  for (int k = 3; k < 5; ++k)
+    for (int j = 7; j < 13; ++j)
+      for (int i = 7; i < 13; ++i, ++count) sum += static_cast<double>(image.voxels[image.grid.index(i, j, k)]);
+  return sum / count;
+}
+
 void require_success(const RunReport& report) {
   REQUIRE_MESSAGE(report.exit_code == 0,
                   (report.errors.empty() ? "the books do not balance" : report.errors[0].text()));
@@ -62,7 +72,7 @@ void require_success(const RunReport& report) {
 }  // namespace
 
 TEST_CASE("with one constant function, frames together are one scan, and its image is OSEM's") {
-  const TemporaryFolder direct, whole;
+  const TemporaryFolder direct, whole, by_events;
   require_success(ParametricRun{}.report(direct, "time_s,f1\n0,1\n2,1\n"));
   ParametricRun osem;
   osem.subsets = "use: subset_builder, subsets: 1, iterations: 3";
@@ -78,6 +88,14 @@ TEST_CASE("with one constant function, frames together are one scan, and its ima
   const auto frames = read_nifti_volumes(direct / "out" / "image.nii.gz");
   REQUIRE(frames.size() == 3);
   for (const Image& frame : frames) CHECK(frame.voxels.to_vector() == made.voxels.to_vector());
+  ParametricRun cut_by_events;
+  cut_by_events.subsets = "use: framing, frames_of_events: 2000, together: true, subsets: 1, iterations: 3";
+  require_success(cut_by_events.report(by_events, "time_s,f1\n0,1\n2,1\n"));
+  const Image again = read_nifti(by_events / "out" / "f1.nii.gz");
+  for (std::int64_t v = 0; v < made.voxels.size(); ++v)
+    differ += again.voxels[v] != approx(expected.voxels[v]).epsilon(1e-3) ? 1 : 0;
+  CHECK(differ == 0);
+  CHECK(read_nifti_volumes(by_events / "out" / "image.nii.gz").size() > 2);
 }
 
 TEST_CASE("a curve that was simulated comes back as the coefficient of its function, in frames and directly") {
@@ -89,16 +107,38 @@ TEST_CASE("a curve that was simulated comes back as the coefficient of its funct
   run.subsets = "use: framing, frames: [8x0.25], together: true, subsets: 2, iterations: 6";
   require_success(run.report(folder, curve));
   const Image made = read_nifti(folder / "out" / "f1.nii.gz");
-  double sum = 0, count = 0;
-  for (int k = 3; k < 5; ++k)
-    for (int j = 7; j < 13; ++j)
-      for (int i = 7; i < 13; ++i, ++count) sum += static_cast<double>(made.voxels[made.grid.index(i, j, k)]);
   const auto frames = read_nifti_volumes(folder / "out" / "image.nii.gz");
   REQUIRE(frames.size() == 8);
   const auto centre = [&](std::size_t f) { return frames[f].voxels[made.grid.index(10, 10, 4)]; };
   CHECK(centre(3) / centre(0) == approx(1.6 / 0.4).epsilon(1e-4));  // means of f1 over the frames
   const double truth = 0.01 * 10000;
-  CHECK(sum / count == approx(truth).epsilon(0.05));
+  CHECK(mean_in_middle(made) == approx(truth).epsilon(0.05));
+}
+
+TEST_CASE("a frame of so many events is short while the tracer is there, and its image is right") {
+  ParametricRun run{.phantom = "phantom: uniform_cylinder, activity_scale: 0.01"};
+  const TemporaryFolder folder;
+  std::ofstream(folder / "curve.csv") << "time_s,f1\n0,0.2\n1,1.8\n2,0.2\n";
+  run.phantom += fmt::format(", curves: {{file: {}, solids: [water], step_s: 0.1}}", (folder / "curve.csv").string());
+  run.subsets = "use: framing, frames_of_events: 5000, subsets: 2, iterations: 6";
+  run.update = "use: osem_update";
+  run.image = run.frames = "estimate";
+  require_success(run.report(folder, "time_s\n0\n"));
+  const auto frames = read_nifti_volumes(folder / "out" / "image.nii.gz");
+  const auto times = read_frame_times(folder / "out" / "image.nii.gz", frames.size());
+  REQUIRE(times);
+  const TimeFunction curve({0, 1, 2}, {0.2, 1.8, 0.2});
+  double decays = 0;
+  for (std::size_t f = 0; f < frames.size(); ++f) {
+    CAPTURE(f);
+    const double start_s = times->start_s[f], end_s = start_s + times->duration_s[f];
+    if (f > 0) CHECK(start_s == approx(times->start_s[f - 1] + times->duration_s[f - 1]));
+    if (f + 1 == frames.size()) CHECK(end_s == approx(2).epsilon(1e-6));
+    CHECK(mean_in_middle(frames[f]) ==
+          approx(100 * curve.mean(start_s, end_s)).epsilon(0.2));  // 5000 events make noise
+    decays += mean_in_middle(frames[f]) * times->duration_s[f];
+  }
+  CHECK(decays == approx(200 * curve.mean(0, 2)).epsilon(0.05));
 }
 
 TEST_CASE("parametric images refuse what they cannot be made of") {
