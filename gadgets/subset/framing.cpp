@@ -22,6 +22,7 @@
 #include "gadgets/subset/frame_table.hpp"
 #include "gadgets/subset/frames_together.hpp"
 #include "gadgets/subset/offline_updates.hpp"
+#include "gadgets/subset/recalled_frames.hpp"
 #include "gadgets/subset/store_params.hpp"
 #include "gadgets/subset/subset_cutter.hpp"
 #include "gadgets/subset/whole_stream.hpp"
@@ -52,6 +53,7 @@ struct Framing {
     double device_reserve_gib = 4;
     double host_reserve_gib = 4;
     std::filesystem::path spill_folder;
+    std::filesystem::path resume_from;
     ImageParams image;
   };
   static constexpr auto params = describe(
@@ -77,6 +79,7 @@ struct Framing {
       param<&Params::device_reserve_gib>("device_reserve_gib", at_least(0), unit("GiB"), device_reserve_words),
       param<&Params::host_reserve_gib>("host_reserve_gib", at_least(0), unit("GiB"), host_reserve_words),
       param<&Params::spill_folder>("spill_folder", spilling_is_operators, spill_folder_words),
+      param<&Params::resume_from>("resume_from", resume_frames_words),
       param<&Params::image>("image", "The image, for which room is left on the GPU"));
   static MemoryNeed memory(const Params& p) {
     return {
@@ -89,7 +92,15 @@ struct Framing {
   static constexpr bool harmless = true;
 
   explicit Framing(const Params& p)
-      : p_(p), frames_(read_frames(p.frames)), store_(store_settings(p)), together_(p.iterations, {p.order, p.seed}) {
+      : p_(p),
+        frames_(read_frames(p.frames)),
+        recalled_(p.together ? std::filesystem::path() : p.resume_from),
+        store_(store_settings(p)),
+        together_(p.iterations, {p.order, p.seed}) {
+    if (p.together && !p.resume_from.empty())
+      throw std::invalid_argument(
+          "resume_from: of frames together no checkpoint has the coefficients, so the run begins anew with the file or "
+          "the journal: leave it out");
     if (p.together && p.start == FrameStart::previous)
       throw std::invalid_argument("start: previous is of frames that follow one another: leave it out with together");
     if (p.together && p.reference_s == 0)
@@ -163,6 +174,7 @@ struct Framing {
       emit(restart_of<EventBatch>(++updates_, p_.start == FrameStart::previous));
     }
     began_ = true;
+    if (recall(frame, stream, emit, context)) return report(context);
     OfflineUpdates<EventBatch> updates({.iterations = p_.iterations,
                                         .holds_last = true,
                                         .order = {p_.order, p_.seed},
@@ -173,6 +185,23 @@ struct Framing {
     updates.finish(emit, context);
     updates_ = updates.updates();
     report(context);
+  }
+
+  // Sends for the image of a frame that a run before has completed. False where there is none.
+  bool recall(const ScanFrame& frame, const WholeStream& stream, Emit<EventSubset>& emit, Context& context) {
+    const int subsets = stream.subsets();
+    const auto step = recalled_.recall({.frame = frame,
+                                        .frames = static_cast<int>(frames_.size()),
+                                        .subsets = subsets,
+                                        .iterations = p_.iterations,
+                                        .updates_before = updates_,
+                                        .events = stream.event_count()},
+                                       context);
+    if (!step) return false;
+    context.made_from(stream.data());
+    emit({.step = *step, .batches = {}});
+    updates_ += std::int64_t{subsets} * p_.iterations;
+    return true;
   }
 
   void keep(const ScanFrame& frame, WholeStream stream) {
@@ -222,6 +251,7 @@ struct Framing {
 
   Params p_;
   std::vector<ScanFrame> frames_;
+  RecalledFrames recalled_;
   EventStore store_;
   FramesTogether together_;
   std::size_t at_ = 0;                 // the frame that is open
