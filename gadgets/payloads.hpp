@@ -57,6 +57,7 @@ struct UpdateStep {
   int number = 0;            // of the subset, the same in each iteration, whatever its place
   int round = 0;             // of data that grow: which update with the subset as it stands; 0: iteration says it
   bool passed = false;       // its data were not projected, since the estimate is at rest: no update was made
+  bool recalled = false;     // of a frame whose image a checkpoint has: the last update, which is not made again
   int gate = 0;              // whose data these are, from 1; 0: data of no gate
   ScanFrame frame = {};      // iterations and subsets are its own; of a gate: its number, and its time in all
   bool is_joint = false;     // of frames that are updated together: a subset of each, from the first frame to the last
@@ -153,6 +154,7 @@ struct Projected {
   // The sensitivity of the whole, which says where there is an image; null: `sensitivity` says it.
   std::shared_ptr<const Image> support = {};
   Rejected rejected = {};            // of all the projector's data so far
+  std::uint64_t events = 0;          // those data, rejected ones too
   std::string coefficients_of = {};  // gadgets whose coefficients the update makes; empty: it makes the image
   Modality modality = Modality::unknown;
   std::size_t bytes() const { return back_projection ? back_projection->bytes() : 0; }
@@ -183,10 +185,14 @@ struct Estimate {
   std::shared_ptr<const Quantity> quantity = {};  // what its values are; null: not known, as for a start image
   std::optional<GridWish> wish = {};              // of an announcement; with an image, what its grid must be
   std::shared_ptr<HostCopy> host_copy = std::make_shared<HostCopy>();  // of this image: see on_host()
-  Rejected rejected = {};  // of the data of all updates so far, those before a checkpoint included
+  Rejected rejected = {};    // of the data of all updates so far, those before a checkpoint included
+  std::uint64_t events = 0;  // those data, rejected ones too
   // What it went through since the update made it; none: nothing, unless that makes coefficients, which this says too.
   PostFilters filters = {};
-  std::map<std::string, double> kept = {};    // by the update's algorithm, by name: goes into a checkpoint
+  std::map<std::string, double> kept = {};  // by the update's algorithm, by name: goes into a checkpoint
+  std::string algorithm = {};               // the gadget that made the update
+  // What a run that was killed goes on from, where that is an estimate before this one; null: from this one.
+  std::shared_ptr<const Estimate> resumes_at = {};
   std::vector<AppliedOperator> through = {};  // since the update gave it, the first one first
   Modality modality = Modality::unknown;
   // No further update is wanted with the data of this pass: a projector answers their subsets without projecting them
@@ -199,6 +205,7 @@ struct Estimate {
             .image = std::move(other),
             .quantity = quantity,
             .rejected = rejected,
+            .events = events,
             .filters = filters,
             .through = through,
             .modality = modality,

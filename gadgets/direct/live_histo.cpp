@@ -238,10 +238,7 @@ struct LiveHisto {
   // Counts an update that the checkpoint's image has already.
   void pass(int group, Context& context) {
     ++updates_;
-    const std::uint64_t events = order_->new_events_of(group);
-    const Rejected rejected = recorded_.rejected_of(events);
-    if (rejected.events > 0) context.books().rejected(rejected.events, rejected.reason);
-    context.books().reconstructed(events - rejected.events);
+    recorded_.books().book(order_->new_events_of(group), context);
     if (offline_) ++*offline_;
     note(group);
   }

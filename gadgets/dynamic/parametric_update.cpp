@@ -67,7 +67,7 @@ struct ParametricUpdate {
   }
 
   ParametricUpdate(const Params& p, Context& context)
-      : p_(p), functions_(functions_of(p)), start_(start_of(p)), inverse_(p.sensitivity_floor) {
+      : p_(p), functions_(functions_of(p)), start_(start_of(p), "parametric_update"), inverse_(p.sensitivity_floor) {
     if (p.image.basis == Basis::blobs)
       throw std::invalid_argument("image: parametric images are of voxels, not of blobs");
     for (const CoefficientImage& image : functions_.images()) context.output_file(image.file);

@@ -24,6 +24,7 @@
 #include "gadgets/payloads.hpp"
 #include "gadgets/subset/event_store.hpp"
 #include "gadgets/subset/offline_updates.hpp"
+#include "gadgets/subset/recalled_frames.hpp"
 #include "gadgets/subset/store_params.hpp"
 #include "gadgets/subset/subset_cutter.hpp"
 #include "gadgets/subset/whole_stream.hpp"
@@ -75,6 +76,7 @@ struct Gating {
     double device_reserve_gib = 4;
     double host_reserve_gib = 4;
     std::filesystem::path spill_folder;
+    std::filesystem::path resume_from;
     ImageParams image;
   };
   static constexpr auto params = describe(
@@ -122,6 +124,7 @@ struct Gating {
       param<&Params::device_reserve_gib>("device_reserve_gib", at_least(0), unit("GiB"), device_reserve_words),
       param<&Params::host_reserve_gib>("host_reserve_gib", at_least(0), unit("GiB"), host_reserve_words),
       param<&Params::spill_folder>("spill_folder", spilling_is_operators, spill_folder_words),
+      param<&Params::resume_from>("resume_from", resume_frames_words),
       param<&Params::image>("image", "The image, for which room is left on the GPU"));
   static MemoryNeed memory(const Params& p) {
     return {.gives_on_device = wants_cuda(p.backend), .note = keeps_events_note};
@@ -129,7 +132,12 @@ struct Gating {
   static constexpr bool own_thread = true;  // emits every iteration from flush, held back by the edge
   static constexpr bool harmless = true;
 
-  Gating(const Params& p, Context& context) : p_(p), store_(store_settings(p)), centre_(interval_s) {
+  Gating(const Params& p, Context& context)
+      : p_(p),
+        store_(store_settings(p)),
+        recalled_(p.images == GateImages::each ? p.resume_from : std::filesystem::path()),
+        centre_(interval_s) {
+    if (p.images == GateImages::one) resumed_ = checkpoint_step(p.resume_from);
     if ((p.signal == GateSignal::data) != p.file.empty())
       throw std::invalid_argument(p.file.empty()
                                       ? "file: say which file has the signal, or take signal: data"
@@ -301,13 +309,27 @@ struct Gating {
         context.made_from(of_no_event(context.message()));
         emit(restart_of<EventBatch>(++updates_before));
       }
-      OfflineUpdates<EventBatch> updates(
-          {.iterations = p_.iterations,
-           .holds_last = true,
-           .order = {p_.order, p_.seed},
-           .frame = {.number = number, .frames = p_.gates, .start_s = 0, .duration_s = gate.seconds},
-           .updates_before = updates_before},
-          [&gate] { return gate.stream.quantity(); });
+      const ScanFrame frame{.number = number, .frames = p_.gates, .start_s = 0, .duration_s = gate.seconds};
+      const int subsets = gate.stream.subsets();
+      if (const auto step = recalled_.recall({.frame = frame,
+                                              .frames = p_.gates,
+                                              .gate = number,
+                                              .subsets = subsets,
+                                              .iterations = p_.iterations,
+                                              .updates_before = updates_before,
+                                              .events = gate.stream.event_count()},
+                                             context)) {
+        context.made_from(gate.stream.data());
+        emit({.step = *step, .batches = {}});
+        updates_before += std::int64_t{subsets} * p_.iterations;
+        continue;
+      }
+      OfflineUpdates<EventBatch> updates({.iterations = p_.iterations,
+                                          .holds_last = true,
+                                          .order = {p_.order, p_.seed},
+                                          .frame = frame,
+                                          .updates_before = updates_before},
+                                         [&gate] { return gate.stream.quantity(); });
       gate.stream.cut(
           store_,
           [&](int subsets, Conditions mean) {
@@ -346,9 +368,12 @@ struct Gating {
         each.subset.time_fraction *= reference_of_a_gate_s() / reference_s;
         (*times)[g] += each.subset.time_fraction;
       }
-    OfflineUpdates<EventBatch> updates(
-        {.iterations = p_.iterations, .holds_last = true, .order = {p_.order, p_.seed}, .gate_times = times},
-        [this, reference_s] { return quantity_.get(reference_s); });
+    OfflineUpdates<EventBatch> updates({.iterations = p_.iterations,
+                                        .holds_last = true,
+                                        .order = {p_.order, p_.seed},
+                                        .gate_times = times,
+                                        .resumed = resumed_},
+                                       [this, reference_s] { return quantity_.get(reference_s); });
     updates.set_conditions(conditions.get());
     updates.expect(std::accumulate(of_gates.begin(), of_gates.end(), 0, [](int sum, const auto& of_gate) {
       return sum + static_cast<int>(of_gate.size());
@@ -383,6 +408,8 @@ struct Gating {
 
   Params p_;
   EventStore store_;
+  RecalledFrames recalled_;  // of images each
+  CheckpointStep resumed_;   // of one image
   CentreOfMass centre_;
   MotionSignal signal_;
   std::vector<GateStretch> stretches_;

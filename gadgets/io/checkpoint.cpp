@@ -8,6 +8,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
@@ -51,7 +52,20 @@ nlohmann::ordered_json said_of(const CheckpointStep& step, const Quantity* quant
   nlohmann::ordered_json said = {{"rejected", step.rejected.events}, {"reason", step.rejected.reason}};
   if (quantity) said["quantity"] = to_json(*quantity);
   if (!step.kept.empty()) said["kept"] = step.kept;
+  if (step.events > 0) said["events"] = step.events;
+  if (!step.algorithm.empty()) said["algorithm"] = step.algorithm;
+  if (const CheckpointFrame& frame = step.frame; frame.number > 0)
+    said["frame"] = {{"number", frame.number},
+                     {"frames", frame.frames},
+                     {"start_s", frame.start_s},
+                     {"duration_s", frame.duration_s}};
   return said;
+}
+
+CheckpointFrame frame_in(const nlohmann::ordered_json& said) {
+  if (!said.contains("frame")) return {};
+  const auto& frame = said.at("frame");
+  return {frame.at("number"), frame.at("frames"), frame.at("start_s"), frame.at("duration_s")};
 }
 
 void take(Checkpoint& checkpoint, const nlohmann::ordered_json& said, std::uint32_t version) {
@@ -59,15 +73,38 @@ void take(Checkpoint& checkpoint, const nlohmann::ordered_json& said, std::uint3
   if (has_quantity)
     checkpoint.quantity =
         std::make_shared<const Quantity>(quantity_from_json(version == 2 ? said : said.at("quantity")));
-  if (version > 2) checkpoint.step.rejected = {said.at("rejected"), said.at("reason")};
-  if (version > 2 && said.contains("kept")) checkpoint.step.kept = said.at("kept").get<std::map<std::string, double>>();
+  if (version == 2) return;
+  CheckpointStep& step = checkpoint.step;
+  step.rejected = {said.at("rejected"), said.at("reason")};
+  if (said.contains("kept")) step.kept = said.at("kept").get<std::map<std::string, double>>();
+  step.events = said.value("events", std::uint64_t{0});
+  step.algorithm = said.value("algorithm", std::string());
+  step.frame = frame_in(said);
 }
 
 std::filesystem::path file_of(const std::filesystem::path& file_or_folder) {
   return std::filesystem::is_directory(file_or_folder) ? file_or_folder / checkpoint_name : file_or_folder;
 }
 
+constexpr auto* of_frame = "_frame_";
+
 }  // namespace
+
+std::filesystem::path frame_checkpoint(const std::filesystem::path& file_or_folder, int frame) {
+  const auto file = file_of(file_or_folder);
+  return file.parent_path() /
+         fmt::format("{}{}{:04}{}", file.stem().string(), of_frame, frame, file.extension().string());
+}
+
+bool has_frame_checkpoints(const std::filesystem::path& file_or_folder) {
+  const auto file = file_of(file_or_folder);
+  std::error_code not_there;
+  for (const auto& entry : std::filesystem::directory_iterator(file.parent_path(), not_there))
+    if (entry.path().extension() == file.extension() &&
+        entry.path().filename().string().starts_with(file.stem().string() + of_frame))
+      return true;
+  return false;
+}
 
 void write_checkpoint(const std::filesystem::path& file, const CheckpointStep& step, const Image& image,
                       const Quantity* quantity) {

@@ -14,6 +14,14 @@
 
 namespace tofstream {
 
+/// The gadgets among them whose coefficients the update makes; empty: it makes the image.
+inline std::string coefficients_of(const std::vector<AppliedOperator>& through) {
+  std::string names;
+  for (const AppliedOperator& applied : through)
+    if (applied.is_basis) names += (names.empty() ? "" : ", ") + applied.name;
+  return names;
+}
+
 class AdjointImages {
  public:
   /// Applies the adjoints, the last operator's first, to the back projection, the sensitivity and the support. Those of
@@ -33,8 +41,7 @@ class AdjointImages {
     } else if (projected.support) {
       projected.support = kept.adjoints.of(whole, [&] { return adjoint_of(through, whole); });
     }
-    for (const AppliedOperator& applied : through)
-      if (applied.is_basis) projected.coefficients_of += (projected.coefficients_of.empty() ? "" : ", ") + applied.name;
+    projected.coefficients_of = coefficients_of(through);
   }
 
  private:

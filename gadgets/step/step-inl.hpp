@@ -21,7 +21,8 @@ Step<Data>::Step(StepSettings settings, std::unique_ptr<SystemModel<Data>> model
 template <class Data>
 Projected Step<Data>::operator()(const Subset<Data>& subset, const Estimate& estimate, const Additive<Data>* additive,
                                  Context& context) {
-  if (estimate.is_at_rest && subset.step.iteration > 0) return passed(subset, context);
+  if (subset.step.recalled || (estimate.is_at_rest && subset.step.iteration > 0))
+    return passed(subset, estimate, context);
   if (additive && additive->of != estimate.image)
     throw std::runtime_error(
         "the additive terms belong to another estimate than the one that is projected: let their estimator read the "
@@ -55,6 +56,7 @@ Projected Step<Data>::operator()(const Subset<Data>& subset, const Estimate& est
                       .quantity = model_->quantity(subset, by_terms ? &*by_terms : nullptr, context),
                       .support = sensitivity.support,
                       .rejected = {static_cast<std::uint64_t>(all_new_.skipped), model_->words().missed},
+                      .events = static_cast<std::uint64_t>(all_new_.used + all_new_.skipped),
                       .modality = model_->modality()};
   if (subset.step.iteration > 0) report(projected, *estimate.image, context);
   adjoint_.apply(estimate.through, projected);
@@ -62,13 +64,14 @@ Projected Step<Data>::operator()(const Subset<Data>& subset, const Estimate& est
   return projected;
 }
 
-// What an update that is at rest is told: there are no data that no update had before, since it rests at an iteration's
-// end.
+// What an update is told that is at rest or recalls a frame: there are no data that no update had before. It rests at
+// an iteration's end.
 template <class Data>
-Projected Step<Data>::passed(const Subset<Data>& subset, Context& context) const {
+Projected Step<Data>::passed(const Subset<Data>& subset, const Estimate& estimate, Context& context) const {
   const UpdateStep& step = subset.step;
   context.progress(step.subsets * step.iterations, step.subsets * step.iterations, updates_unit);
-  Projected projected{.step = step, .modality = model_->modality()};
+  Projected projected{
+      .step = step, .coefficients_of = coefficients_of(estimate.through), .modality = model_->modality()};
   projected.step.passed = true;
   return projected;
 }

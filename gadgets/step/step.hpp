@@ -36,8 +36,8 @@ class Step {
   Step(StepSettings settings, std::unique_ptr<SystemModel<Data>> model);
 
   /// The back projection of one subset against one estimate; zeros for a subset without data. Books the data in the
-  /// first iteration. Where the estimate is at rest, nothing is projected, and the answer's step is passed. `additive`:
-  /// null where nothing gives terms. Throws what the model throws, and std::runtime_error
+  /// first iteration. Where the estimate is at rest, or the subset is recalled, nothing is projected, and the answer's
+  /// step is passed. `additive`: null where nothing gives terms. Throws what the model throws, and std::runtime_error
   /// for terms of another estimate.
   Projected operator()(const Subset<Data>& subset, const Estimate& estimate, const Additive<Data>* additive,
                        Context& context);
@@ -46,7 +46,7 @@ class Step {
   void finish() const;
 
  private:
-  Projected passed(const Subset<Data>& subset, Context& context) const;
+  Projected passed(const Subset<Data>& subset, const Estimate& estimate, Context& context) const;
   void note_terms(const Subset<Data>& subset, const Additive<Data>& additive);
   NamedCorrection made_by_terms(const Additive<Data>& additive) const;
   void note_new(const EmTally& tally, const UpdateStep& step, const Estimate& estimate, Context& context);
@@ -57,13 +57,13 @@ class Step {
 
   StepSettings settings_;
   std::unique_ptr<SystemModel<Data>> model_;
-  std::optional<Ranks<Data>> ranks_;               // once the model is prepared
+  std::optional<Ranks<Data>> ranks_;  // once the model is prepared
   AdjointImages adjoint_;
   std::unordered_set<const Data*> without_terms_;  // batches that met an estimate last without terms, and come again
   bool ended_without_terms_ = false;               // of some batches that do not
-  EmTally all_new_;                // of all data, as they met the reconstruction for the first time
-  std::int64_t without_plan_ = 0;  // batches that should have one
-  std::int64_t updates_ = 0;       // see updates_figure
+  EmTally all_new_;                                // of all data, as they met the reconstruction for the first time
+  std::int64_t without_plan_ = 0;                  // batches that should have one
+  std::int64_t updates_ = 0;                       // see updates_figure
   EmTally iteration_;
 };
 

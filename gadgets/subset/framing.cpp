@@ -21,6 +21,7 @@
 #include "gadgets/subset/frames_of_events.hpp"
 #include "gadgets/subset/frames_together.hpp"
 #include "gadgets/subset/offline_updates.hpp"
+#include "gadgets/subset/recalled_frames.hpp"
 #include "gadgets/subset/store_params.hpp"
 #include "gadgets/subset/subset_cutter.hpp"
 #include "gadgets/subset/whole_stream.hpp"
@@ -54,6 +55,7 @@ struct Framing {
     double device_reserve_gib = 4;
     double host_reserve_gib = 4;
     std::filesystem::path spill_folder;
+    std::filesystem::path resume_from;
     ImageParams image;
   };
   static constexpr auto params = describe(
@@ -87,6 +89,7 @@ struct Framing {
       param<&Params::device_reserve_gib>("device_reserve_gib", at_least(0), unit("GiB"), device_reserve_words),
       param<&Params::host_reserve_gib>("host_reserve_gib", at_least(0), unit("GiB"), host_reserve_words),
       param<&Params::spill_folder>("spill_folder", spilling_is_operators, spill_folder_words),
+      param<&Params::resume_from>("resume_from", resume_frames_words),
       param<&Params::image>("image", "The image, for which room is left on the GPU"));
   static MemoryNeed memory(const Params& p) {
     return {
@@ -99,7 +102,15 @@ struct Framing {
   static constexpr bool harmless = true;
 
   explicit Framing(const Params& p)
-      : p_(p), frames_(cut_of(p)), store_(store_settings(p)), together_(p.iterations, {p.order, p.seed}) {
+      : p_(p),
+        frames_(cut_of(p)),
+        recalled_(p.together ? std::filesystem::path() : p.resume_from),
+        store_(store_settings(p)),
+        together_(p.iterations, {p.order, p.seed}) {
+    if (p.together && !p.resume_from.empty())
+      throw std::invalid_argument(
+          "resume_from: of frames together no checkpoint has the coefficients, so the run begins anew with the file or "
+          "the journal: leave it out");
     if (p.together && p.start == FrameStart::previous)
       throw std::invalid_argument("start: previous is of frames that follow one another: leave it out with together");
     if (p.together && p.reference_s == 0)
@@ -164,6 +175,7 @@ struct Framing {
       emit(restart_of<EventBatch>(++updates_, p_.start == FrameStart::previous));
     }
     began_ = true;
+    if (recall(frame, stream, emit, context)) return report(context);
     OfflineUpdates<EventBatch> updates({.iterations = p_.iterations,
                                         .holds_last = true,
                                         .order = {p_.order, p_.seed},
@@ -174,6 +186,23 @@ struct Framing {
     updates.finish(emit, context);
     updates_ = updates.updates();
     report(context);
+  }
+
+  // Sends for the image of a frame that a run before has completed. False where there is none.
+  bool recall(const ScanFrame& frame, const WholeStream& stream, Emit<EventSubset>& emit, Context& context) {
+    const int subsets = stream.subsets();
+    const auto step = recalled_.recall({.frame = frame,
+                                        .frames = frame.frames > 0 ? frames_->frames() : 0,
+                                        .subsets = subsets,
+                                        .iterations = p_.iterations,
+                                        .updates_before = updates_,
+                                        .events = stream.event_count()},
+                                       context);
+    if (!step) return false;
+    context.made_from(stream.data());
+    emit({.step = *step, .batches = {}});
+    updates_ += std::int64_t{subsets} * p_.iterations;
+    return true;
   }
 
   void keep(const ScanFrame& frame, WholeStream stream) {
@@ -191,6 +220,7 @@ struct Framing {
 
   Params p_;
   std::unique_ptr<FrameCut> frames_;
+  RecalledFrames recalled_;
   EventStore store_;
   FramesTogether together_;
   std::optional<WholeStream> stream_;  // events of the frame that is open

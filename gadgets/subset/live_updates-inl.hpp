@@ -126,10 +126,7 @@ void LiveUpdates<Data, Order>::pass(const UpdateRecord& record, Context& context
     return;
   }
   const LiveUpdate update = order_.recorded(record);
-  const std::uint64_t events = new_events_of(update);
-  const Rejected rejected = recorded_.rejected_of(events);
-  if (rejected.events > 0) context.books().rejected(rejected.events, rejected.reason);
-  context.books().reconstructed(events - rejected.events);
+  recorded_.books().book(new_events_of(update), context);
   if (offline_) ++*offline_;
   note_conditions(update);
   order_.note(update);

@@ -7,19 +7,26 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "core/gadget.hpp"
+#include "gadgets/io/checkpoint.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/subset/conditions_so_far.hpp"
 #include "gadgets/subset/pass_order.hpp"
+#include "gadgets/subset/resumed_books.hpp"
 #include "gadgets/subset/stored_subset.hpp"
 #include "gadgets/subset/subset_data.hpp"
 
 namespace tofstream {
+
+inline constexpr auto* resume_offline_words =
+    "Folder of a run that was killed: this run continues from its checkpoint, with the same data and settings";
 
 struct OfflineSettings {
   int iterations = 1;
@@ -31,6 +38,7 @@ struct OfflineSettings {
   ScanFrame frame = {};
   std::int64_t updates_before = 0;
   std::shared_ptr<const std::vector<double>> gate_times = {};  // see Subset
+  CheckpointStep resumed = {};  // updates up to this one are not made again: their image is there
 };
 
 /// `Data`: see Subset.
@@ -39,7 +47,10 @@ class OfflineUpdates {
  public:
   /// `quantity`: what an image of all data so far shows.
   OfflineUpdates(OfflineSettings settings, std::function<std::shared_ptr<const Quantity>()> quantity)
-      : settings_(settings), quantity_(std::move(quantity)), updates_(settings.updates_before) {}
+      : settings_(settings),
+        quantity_(std::move(quantity)),
+        updates_(settings.updates_before),
+        books_(settings.resumed.rejected) {}
 
   /// The scanner is known; only the first call counts. `like`: a batch without data.
   void announce(Data like, Emit<Subset<Data>>& emit, Context& context) {
@@ -84,7 +95,7 @@ class OfflineUpdates {
   std::int64_t updates() const { return updates_; }
 
   /// The stream has ended: the subset that is held goes out, then the further iterations, unless a stop cuts them
-  /// short.
+  /// short. Throws std::runtime_error, as arrive() does, where the checkpoint is of other subsets.
   void finish(Emit<Subset<Data>>& emit, Context& context) {
     if (settings_.order.rule != PassRule::sequential && expected_ == 0) expect(static_cast<int>(subsets_.size()));
     warn_of_order(settings_.order, numbered_ > 0 ? numbered_ : static_cast<int>(subsets_.size()), context);
@@ -96,6 +107,7 @@ class OfflineUpdates {
         if (context.stopping()) return say_stopped(iteration, place, context);
         send(iteration, place, count, emit, context);
       }
+    if (updates_ < settings_.resumed.update) refuse_to_resume(fmt::format("there are {} in all", updates_));
     misfit_.report(context);
   }
 
@@ -128,8 +140,30 @@ class OfflineUpdates {
     MessageInfo data = iteration == 1 ? own : came_.back();
     data.first_event = own.first_event;
     data.end_event = own.end_event;
+    Subset<Data> subset = next(iteration, place, count);
+    if (subset.step.update <= settings_.resumed.update) return pass(subset, context);
     context.made_from(data);
-    emit(next(iteration, place, count));
+    emit(std::move(subset));
+  }
+
+  // The checkpoint's image has it already.
+  void pass(const Subset<Data>& subset, Context& context) {
+    const CheckpointStep& resumed = settings_.resumed;
+    const std::uint64_t events = subset.event_count();
+    books_.book(events, context);
+    passed_ += events;
+    if (subset.step.update < resumed.update) return;
+    if (subset.step.iteration != resumed.iteration)
+      refuse_to_resume(fmt::format("that is one of iteration {}", subset.step.iteration));
+    if (resumed.events > 0 && passed_ != resumed.events)
+      refuse_to_resume(fmt::format("so far there are {} events in place of {}", passed_, resumed.events));
+  }
+
+  void refuse_to_resume(const std::string& because) const {
+    throw std::runtime_error(fmt::format(
+        "resume_from: the checkpoint is of update {} in iteration {}, and here {}: resume with the data and "
+        "settings of the run that was killed, or leave resume_from out",
+        settings_.resumed.update, settings_.resumed.iteration, because));
   }
 
   // `count`: the subsets of an iteration; 0: not known. A subset that goes out for the last time is no longer kept.
@@ -193,6 +227,8 @@ class OfflineUpdates {
   std::vector<MessageInfo> came_;  // of each subset
   std::size_t sent_ = 0;           // in the first iteration
   std::int64_t updates_ = 0;
+  ResumedBooks books_;
+  std::uint64_t passed_ = 0;  // events that the checkpoint's image has
   ConditionsSoFar so_far_;
   ConditionsMisfit misfit_;
   std::size_t added_ = 0;  // subsets, to so_far_

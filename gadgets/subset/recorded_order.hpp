@@ -2,7 +2,6 @@
 // checkpoint.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -14,6 +13,7 @@
 
 #include "gadgets/io/checkpoint.hpp"
 #include "gadgets/io/update_log.hpp"
+#include "gadgets/subset/resumed_books.hpp"
 
 namespace tofstream {
 
@@ -38,6 +38,7 @@ class RecordedOrder {
     for (const UpdateRecord& record : log_.updates) require_possible(record);
     if (resume.empty()) return;
     checkpoint_ = checkpoint_step(resume);
+    books_ = ResumedBooks(checkpoint_.rejected);
     if (checkpoint_.update > static_cast<std::int64_t>(log_.updates.size()))
       throw std::runtime_error(fmt::format(
           "the checkpoint in {} is of update {}, but the order there ends at {}: they belong to different runs",
@@ -51,12 +52,8 @@ class RecordedOrder {
   /// The next update is in the checkpoint's image.
   bool next_is_in_checkpoint() const { return next().update <= checkpoint_.update; }
   void advance() { ++next_; }
-  /// Of `events` that are in the checkpoint's image, those that it counts as rejected, of each call after the other.
-  Rejected rejected_of(std::uint64_t events) {
-    const std::uint64_t here = std::min(events, checkpoint_.rejected.events);
-    checkpoint_.rejected.events -= here;
-    return {here, checkpoint_.rejected.reason};
-  }
+  /// Of events that are in the checkpoint's image.
+  ResumedBooks& books() { return books_; }
   /// What has been advanced over.
   std::span<const UpdateRecord> passed() const { return std::span(log_.updates).first(next_); }
 
@@ -64,6 +61,7 @@ class RecordedOrder {
   UpdateLog log_;
   std::size_t next_ = 0;
   CheckpointStep checkpoint_;
+  ResumedBooks books_;
 };
 
 }  // namespace tofstream

@@ -38,6 +38,7 @@ struct SubsetBuilder {
     double device_reserve_gib = 4;
     double host_reserve_gib = 4;
     std::filesystem::path spill_folder;
+    std::filesystem::path resume_from;
     ImageParams image;
   };
   static constexpr auto params = describe(
@@ -57,6 +58,7 @@ struct SubsetBuilder {
       param<&Params::device_reserve_gib>("device_reserve_gib", at_least(0), unit("GiB"), device_reserve_words),
       param<&Params::host_reserve_gib>("host_reserve_gib", at_least(0), unit("GiB"), host_reserve_words),
       param<&Params::spill_folder>("spill_folder", spilling_is_operators, spill_folder_words),
+      param<&Params::resume_from>("resume_from", resume_offline_words),
       param<&Params::image>("image", "The image, for which room is left on the GPU"));
   // Subsets share the events that are held; their number is not known before the scan.
   static MemoryNeed memory(const Params& p) {
@@ -74,9 +76,11 @@ struct SubsetBuilder {
       : p_(p),
         store_(store_settings(p)),
         cutter_({p.events, p.seconds, p.least_events, p.reference_s}),
-        updates_(
-            {.iterations = p.iterations, .holds_last = p.subsets > 0 || p.least_events > 0, .order = {p.order, p.seed}},
-            [this] { return p_.subsets > 0 ? waiting_.quantity() : cutter_.quantity(); }),
+        updates_({.iterations = p.iterations,
+                  .holds_last = p.subsets > 0 || p.least_events > 0,
+                  .order = {p.order, p.seed},
+                  .resumed = checkpoint_step(p.resume_from)},
+                 [this] { return p_.subsets > 0 ? waiting_.quantity() : cutter_.quantity(); }),
         waiting_({p.subsets, p.cut, p.least_events, p.reference_s}) {
     if (p.subsets == 0 && p.reference_s == 0)
       throw std::invalid_argument(

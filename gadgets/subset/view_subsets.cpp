@@ -43,6 +43,7 @@ struct ViewSubsets {
     double device_reserve_gib = 4;
     double host_reserve_gib = 4;
     std::filesystem::path spill_folder;
+    std::filesystem::path resume_from;
     ImageParams image;
   };
   static constexpr auto params = describe(
@@ -56,6 +57,7 @@ struct ViewSubsets {
       param<&Params::device_reserve_gib>("device_reserve_gib", at_least(0), unit("GiB"), views_on_device_words),
       param<&Params::host_reserve_gib>("host_reserve_gib", at_least(0), unit("GiB"), views_on_host_words),
       param<&Params::spill_folder>("spill_folder", spilling_is_operators, views_on_disk_words),
+      param<&Params::resume_from>("resume_from", resume_offline_words),
       param<&Params::image>("image", "The image, for which room is left on the GPU"));
   static MemoryNeed memory(const Params& p) {
     return {.gives_on_device = wants_cuda(p.backend),
@@ -70,7 +72,8 @@ struct ViewSubsets {
       : p_(p),
         store_(store_settings(p)),
         intake_(p.reference_s),
-        updates_({.iterations = p.iterations, .order = {p.order, p.seed}}, [this] { return intake_.quantity(); }) {}
+        updates_({.iterations = p.iterations, .order = {p.order, p.seed}, .resumed = checkpoint_step(p.resume_from)},
+                 [this] { return intake_.quantity(); }) {}
 
   void process(std::shared_ptr<const ViewBatch> views, Emit<ViewSubset>& emit, Context& context) {
     const auto taken = intake_.take(*views, context);

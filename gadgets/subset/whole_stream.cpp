@@ -19,6 +19,12 @@ void WholeStream::take(EventBatch batch, const MessageInfo& message, EventStore&
   came_.push_back(message);
 }
 
+std::uint64_t WholeStream::event_count() const {
+  std::uint64_t sum = 0;
+  for (const EventBatch& batch : waiting_) sum += batch.event_count();
+  return sum;
+}
+
 void WholeStream::cut(OfflineUpdates<EventBatch>& updates, EventStore& store, Emit<EventSubset>& emit,
                       Context& context) {
   cut(

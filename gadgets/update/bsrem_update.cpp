@@ -46,7 +46,7 @@ struct BsremUpdate {
   static MemoryNeed memory(const Params& p) { return p.memory(); }
 
   explicit BsremUpdate(const Params& p)
-      : p_(p), estimate_(p), inverse_(p.sensitivity_floor), weights_(estimate_.kept()) {}
+      : p_(p), estimate_(p, "bsrem_update"), inverse_(p.sensitivity_floor), weights_(estimate_.kept()) {}
 
   void start(Emit<Estimate>& emit) { emit(estimate_.begin()); }
 

@@ -8,11 +8,25 @@
 
 #include <fmt/format.h>
 
-#include "gadgets/io/checkpoint.hpp"
 #include "gadgets/update/step_words.hpp"
 #include "kernels/em/em_update.hpp"
 
 namespace tofstream {
+namespace {
+
+void require_grid(const Grid& of_checkpoint, const Grid& wanted, const std::filesystem::path& folder) {
+  if (of_checkpoint == wanted) return;
+  throw std::runtime_error(
+      fmt::format("the checkpoint in {} belongs to another image than `image` describes", folder.string()));
+}
+
+// What says that the update makes coefficients and not the image.
+PostFilters filters_of(const Projected& projected) {
+  if (projected.coefficients_of.empty()) return {};
+  return {{.other = fmt::format("coefficients of {}, not the image", projected.coefficients_of)}};
+}
+
+}  // namespace
 
 MemoryNeed UpdateParams::memory() const {
   MemoryNeed need = image_memory(backend, 2 * image.bytes(), image.bytes(), "image.size");
@@ -21,8 +35,12 @@ MemoryNeed UpdateParams::memory() const {
   return need;
 }
 
-EstimateKeeper::EstimateKeeper(const UpdateParams& settings)
-    : start_value_(settings.start_value), backend_(settings.backend), rest_(settings.stop) {
+EstimateKeeper::EstimateKeeper(const UpdateParams& settings, std::string algorithm)
+    : algorithm_(std::move(algorithm)),
+      resume_from_(settings.resume_from),
+      start_value_(settings.start_value),
+      backend_(settings.backend),
+      rest_(settings.stop) {
   if (settings.image.is_auto()) {
     wish_ = settings.image.wish();
   } else {
@@ -30,25 +48,34 @@ EstimateKeeper::EstimateKeeper(const UpdateParams& settings)
     validate_basis(grid_);
     const Buffer<float> room(Memory::host, grid_.voxels());  // fails at the start where there is no memory for it
   }
-  if (!settings.resume_from.empty()) resume(settings.resume_from);
+  if (!resume_from_.empty()) resume();
 }
 
 Estimate EstimateKeeper::begin() {
-  if (image_ && backend_ == Backend::cuda) {
-    image_ = std::make_shared<const Image>(image_->to(Memory::device));
-    synchronize(nullptr);  // before the host's image is released
-  }
+  if (image_) place();
   if (!image_ && !wish_) begin_on(grid_);
   return first(wish_);
 }
 
 Estimate EstimateKeeper::first(const std::optional<GridWish>& wish) const {
-  return {resumed_, image_,    quantity_.get(),   wish, host_copy_, rejected_before_, {}, kept_,
-          {},       modality_, rest_.is_at_rest()};
+  return {.step = resumed_,
+          .image = image_,
+          .quantity = quantity_.get(),
+          .wish = wish,
+          .host_copy = host_copy_,
+          .rejected = rejected_before_,
+          .events = events_before_,
+          .filters = {},
+          .kept = kept_,
+          .algorithm = algorithm_,
+          .modality = modality_,
+          .is_at_rest = rest_.is_at_rest()};
 }
 
 std::optional<Estimate> EstimateKeeper::without_update(const Projected& projected) {
   modality_ = projected.modality;
+  has_begun_ = has_begun_ || projected.step.recalled || projected.step.restart;
+  if (projected.step.recalled) return recalled(projected);
   if (projected.step.passed) return Estimate{.step = projected.step, .modality = modality_, .is_at_rest = true};
   if (projected.step.restart) {
     if (!projected.step.keeps_image) begin_on(grid_);
@@ -74,9 +101,7 @@ std::shared_ptr<Image> EstimateKeeper::copy() const {
 
 Estimate EstimateKeeper::updated(std::shared_ptr<const Image> next, const Projected& projected, Context& context,
                                  std::map<std::string, double> kept) {
-  if (projected.step.frame.number > 0 && resumed_.iteration > 0)
-    throw std::runtime_error(
-        "resume_from: a checkpoint does not say of which frame it is, so a run with frames begins anew: leave it out");
+  require_resumable(projected.step);
   rest_.note(image_, next, projected.step, context);
   image_ = std::move(next);
   kept_ = std::move(kept);
@@ -87,10 +112,11 @@ Estimate EstimateKeeper::updated(std::shared_ptr<const Image> next, const Projec
   Estimate estimate{projected.step, image_, quantity_.get()};
   estimate.rejected = projected.rejected;
   estimate.rejected.events += rejected_before_.events;
+  estimate.events = projected.events + events_before_;
   estimate.kept = kept_;
+  estimate.algorithm = algorithm_;
   if ((estimate.is_at_rest = rest_.is_at_rest())) end(estimate.step);
-  if (!projected.coefficients_of.empty())
-    estimate.filters = {{.other = fmt::format("coefficients of {}, not the image", projected.coefficients_of)}};
+  estimate.filters = filters_of(projected);
   estimate.modality = modality_ = projected.modality;
   return estimate;
 }
@@ -107,20 +133,77 @@ void EstimateKeeper::begin_on(const Grid& grid) {
   host_copy_ = std::make_shared<HostCopy>();
 }
 
-void EstimateKeeper::resume(const std::filesystem::path& folder) {
-  auto checkpoint = read_checkpoint(folder);
-  if (!checkpoint) return;
-  if (!wish_ && !(checkpoint->image.grid == grid_))
+void EstimateKeeper::resume() {
+  auto checkpoint = read_checkpoint(resume_from_);
+  if (!checkpoint) {
+    has_frames_ = has_frame_checkpoints(resume_from_);
+    return;
+  }
+  if (checkpoint->step.frame.number > 0)
     throw std::runtime_error(
-        fmt::format("the checkpoint in {} belongs to another image than `image` describes", folder.string()));
+        fmt::format("resume_from: {} is of one frame alone: give the folder in which it lies", resume_from_.string()));
+  if (!wish_) require_grid(checkpoint->image.grid, grid_, resume_from_);
   resumed_ = {.iteration = checkpoint->step.iteration, .update = checkpoint->step.update};
-  rejected_before_ = checkpoint->step.rejected;
-  kept_ = checkpoint->step.kept;
+  take(std::move(*checkpoint));
+}
+
+// The image of a frame that a run before has completed.
+Estimate EstimateKeeper::recalled(const Projected& projected) {
+  auto checkpoint = read_checkpoint(frame_checkpoint(resume_from_, projected.step.frame.number));
+  if (!checkpoint)
+    throw std::runtime_error(
+        fmt::format("resume_from: frame {} is to come from a checkpoint, and there is none in '{}': set resume_from of "
+                    "this gadget to the folder that the gadget before the projector has",
+                    projected.step.frame.number, resume_from_.string()));
+  if (image_) require_grid(checkpoint->image.grid, image_->grid, resume_from_);
+  take(std::move(*checkpoint));
+  place();
+  host_copy_ = std::make_shared<HostCopy>();
+  Estimate estimate = first();
+  estimate.step = projected.step;
+  estimate.filters = filters_of(projected);
+  return estimate;
+}
+
+// Those who give the subsets go on where this gadget does.
+void EstimateKeeper::require_resumable(const UpdateStep& step) {
+  if (step.frame.number == 0 && has_frames_)
+    throw std::runtime_error(fmt::format(
+        "resume_from: in {} lie checkpoints of frames, and this run has none: leave it out", resume_from_.string()));
+  if (step.frame.number > 0 && is_resumed())
+    throw std::runtime_error(
+        fmt::format("resume_from: the checkpoint in {} is of a run without frames, and this one has some: leave it out",
+                    resume_from_.string()));
+  if (std::exchange(has_begun_, true) || step.update <= resumed_.update + 1) return;
+  throw std::runtime_error(
+      fmt::format("the first subset is of update {}, and this image is of update {}: set resume_from of this gadget to "
+                  "the folder that the gadget before the projector has",
+                  step.update, resumed_.update));
+}
+
+void EstimateKeeper::take(Checkpoint checkpoint) {
+  CheckpointStep& step = checkpoint.step;
+  if (!step.algorithm.empty() && step.algorithm != algorithm_)
+    throw std::runtime_error(
+        fmt::format("the checkpoint in {} is of {}, and this run has {}: resume with the pipeline "
+                    "that was killed, or leave resume_from out",
+                    resume_from_.string(), step.algorithm, algorithm_));
+  rejected_before_ = std::move(step.rejected);
+  events_before_ = step.events;
+  kept_ = std::move(step.kept);
   rest_.resume(kept_);
-  resumed_quantity_.add(checkpoint->quantity);
+  resumed_quantity_ = {};
+  resumed_quantity_.add(checkpoint.quantity);
   quantity_ = resumed_quantity_;
-  grid_ = checkpoint->image.grid;
-  image_ = std::make_shared<const Image>(std::move(checkpoint->image));
+  grid_ = checkpoint.image.grid;
+  image_ = std::make_shared<const Image>(std::move(checkpoint.image));
+}
+
+// A checkpoint's image, where updates are made.
+void EstimateKeeper::place() {
+  if (backend_ != Backend::cuda) return;
+  image_ = std::make_shared<const Image>(image_->to(Memory::device));
+  synchronize(nullptr);  // before the host's image is released
 }
 
 void require_finite(std::int64_t not_finite, const UpdateStep& step) {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "gadgets/io/checkpoint.hpp"
 #include "gadgets/parameters.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/per_image.hpp"
@@ -41,15 +42,16 @@ struct UpdateParams {
 
 class EstimateKeeper {
  public:
-  /// Throws std::invalid_argument for an impossible image, std::bad_alloc for one that memory has no room for, and
-  /// std::runtime_error for a checkpoint that is unreadable or of another image.
-  explicit EstimateKeeper(const UpdateParams& settings);
+  /// `algorithm`: the gadget's name, which checkpoints are to have. Throws std::invalid_argument for an impossible image,
+  /// std::bad_alloc for one that memory has no room for, and std::runtime_error for a checkpoint that is unreadable, of
+  /// another image or of another algorithm.
+  EstimateKeeper(const UpdateParams& settings, std::string algorithm);
 
   /// What goes to the projector first, in the backend's memory: an announcement where the scanner has yet to decide the
   /// grid. Sets a GPU up and fills a large image, so it takes some tenths of a second.
   Estimate begin();
-  /// The answer to an announcement, a restart or a step that was passed, which ask for no update; nothing for any other
-  /// `projected`.
+  /// The answer to an announcement, a restart, a step that was passed or a frame that is recalled, which ask for no
+  /// update; nothing for any other `projected`. Throws std::runtime_error for a frame's checkpoint that does not fit.
   std::optional<Estimate> without_update(const Projected& projected);
   /// The image that went out last; null where only an announcement did.
   const std::shared_ptr<const Image>& image() const { return image_; }
@@ -61,20 +63,31 @@ class EstimateKeeper {
                    std::map<std::string, double> kept = {});
   /// What the algorithm kept by the last update, or by the checkpoint; nothing after a restart.
   const std::map<std::string, double>& kept() const { return kept_; }
+  /// Whether it began with a checkpoint's image.
+  bool is_resumed() const { return resumed_.iteration > 0; }
 
  private:
   static void end(UpdateStep& step);
   void begin_on(const Grid& grid);
   // The estimate to begin with: a start image, or that of the checkpoint with what it knows.
   Estimate first(const std::optional<GridWish>& wish = {}) const;
-  void resume(const std::filesystem::path& folder);
+  void resume();
+  Estimate recalled(const Projected& projected);
+  void take(Checkpoint checkpoint);
+  void require_resumable(const UpdateStep& step);
+  void place();
 
+  std::string algorithm_;
+  std::filesystem::path resume_from_;  // empty: it begins with the start image
+  bool has_frames_ = false;            // whose images lie there
+  bool has_begun_ = false;             // a subset has come
   Grid grid_;
   std::optional<GridWish> wish_;  // where the scanner decides the grid
   float start_value_;
   GadgetBackend backend_;
   UpdateStep resumed_ = {.iteration = 0};
-  Rejected rejected_before_;  // by the checkpoint
+  Rejected rejected_before_;         // by the checkpoint
+  std::uint64_t events_before_ = 0;  // likewise
   RestRule rest_;
   std::map<std::string, double> kept_;
   std::shared_ptr<const Image> image_;

@@ -28,7 +28,7 @@ struct MapEmUpdate {
     return need;
   }
 
-  explicit MapEmUpdate(const Params& p) : p_(p), estimate_(p), inverse_(p.sensitivity_floor) {}
+  explicit MapEmUpdate(const Params& p) : p_(p), estimate_(p, "map_em_update"), inverse_(p.sensitivity_floor) {}
 
   void start(Emit<Estimate>& emit) { emit(estimate_.begin()); }
 

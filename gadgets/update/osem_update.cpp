@@ -20,7 +20,7 @@ struct OsemUpdate {
   static constexpr bool harmless = true;
   static MemoryNeed memory(const Params& p) { return p.memory(); }
 
-  explicit OsemUpdate(const Params& p) : estimate_(p), inverse_(p.sensitivity_floor) {}
+  explicit OsemUpdate(const Params& p) : estimate_(p, "osem_update"), inverse_(p.sensitivity_floor) {}
 
   // Not in the constructor, so that other gadgets read and decode meanwhile.
   void start(Emit<Estimate>& emit) { emit(estimate_.begin()); }

@@ -31,7 +31,7 @@ struct RamlaUpdate {
   static constexpr bool harmless = true;
   static MemoryNeed memory(const Params& p) { return p.memory(); }
 
-  explicit RamlaUpdate(const Params& p) : p_(p), estimate_(p), inverse_(p.sensitivity_floor) {}
+  explicit RamlaUpdate(const Params& p) : p_(p), estimate_(p, "ramla_update"), inverse_(p.sensitivity_floor) {}
 
   void start(Emit<Estimate>& emit) { emit(estimate_.begin()); }
 

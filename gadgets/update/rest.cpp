@@ -17,10 +17,15 @@ constexpr auto* kept_rest = "at_rest";
 
 }  // namespace
 
+bool was_at_rest(const std::map<std::string, double>& kept) {
+  const auto found = kept.find(kept_rest);
+  return found != kept.end() && found->second > 0;
+}
+
 void RestRule::resume(const std::map<std::string, double>& kept) {
   if (settings_ == StopParams{}) return;
   if (const auto found = kept.find(kept_below); found != kept.end()) below_ = static_cast<int>(found->second);
-  if (const auto found = kept.find(kept_rest); found != kept.end()) is_at_rest_ = found->second > 0;
+  is_at_rest_ = was_at_rest(kept);
 }
 
 void RestRule::keep(std::map<std::string, double>& kept) const {

@@ -30,6 +30,9 @@ inline constexpr auto* stop_words =
     "End before the last iteration, once updates change little. Subsets of few data keep the image moving, and small "
     "steps are small changes: see `tofstream docs priors`. Of a live stream in the passes of final: offline";
 
+/// Whether a checkpoint says that its image is at rest.
+bool was_at_rest(const std::map<std::string, double>& kept);
+
 /// Follows the updates of an image. A pass over all data is what it counts in: not updates of a live stream that has
 /// not ended, nor of a first pass of which nobody knows how many subsets it will have.
 class RestRule {

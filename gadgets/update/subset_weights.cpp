@@ -22,6 +22,10 @@ SubsetWeights::SubsetWeights(const std::map<std::string, double>& kept) {
   read("mean", mean_);
 }
 
+bool SubsetWeights::are_in(const std::map<std::string, double>& kept) {
+  return kept.contains("rate");
+}
+
 void SubsetWeights::note(const Projected& projected) {
   if (projected.step.iteration <= 1) {
     fraction_sum_ += projected.time_fraction;

@@ -15,6 +15,8 @@ class SubsetWeights {
   SubsetWeights() = default;
   /// As a checkpoint holds it: see kept().
   explicit SubsetWeights(const std::map<std::string, double>& kept);
+  /// Whether a checkpoint holds any.
+  static bool are_in(const std::map<std::string, double>& kept);
 
   /// Takes note of a subset before its update.
   void note(const Projected& projected);

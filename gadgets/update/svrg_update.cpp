@@ -104,17 +104,17 @@ struct SvrgUpdate {
   static constexpr bool harmless = true;
   static MemoryNeed memory(const Params& p) {
     MemoryNeed need = p.memory();
-    need.note = "holds an image for each subset and one of all, on a GPU while there is room, else on the host";
+    need.note =
+        "holds an image for each subset, on a GPU while there is room, else on the host, one of all and the anchor's";
     return need;
   }
 
-  explicit SvrgUpdate(const Params& p) : p_(p), estimate_(p), inverse_(p.sensitivity_floor) {
-    if (!p.resume_from.empty())
-      throw std::invalid_argument(
-          "resume_from: a checkpoint does not hold the anchor's images, so this update begins anew");
+  explicit SvrgUpdate(const Params& p) : p_(p), estimate_(p, "svrg_update"), inverse_(p.sensitivity_floor) {
+    if (estimate_.is_resumed() && !SubsetWeights::are_in(estimate_.kept())) refuse_to_resume();
+    weights_ = SubsetWeights(estimate_.kept());
   }
 
-  void start(Emit<Estimate>& emit) { emit(estimate_.begin()); }
+  void start(Emit<Estimate>& emit) { emit(sent(estimate_.begin())); }
 
   void process(UpdateInputs inputs, Emit<Estimate>& emit, Context& context) {
     const Projected& projected = *inputs.projected;
@@ -123,22 +123,48 @@ struct SvrgUpdate {
       anchor_.begin();
       objective_.restart();
     }
-    if (auto estimate = estimate_.without_update(projected)) return emit(std::move(*estimate));
+    if (auto estimate = estimate_.without_update(projected)) return emit(sent(std::move(*estimate)));
     if (inputs.penalty) require_penalty_on(*inputs.penalty, estimate_.image());
     if (p_.objective) objective_.add(projected, *estimate_.image(), inputs.penalty.get(), context);
     weights_.note(projected);
-    emit(estimate_.updated(next(projected, inputs.penalty.get(), context), projected, context));
+    auto image = next(projected, inputs.penalty.get(), context);
+    emit(sent(estimate_.updated(std::move(image), projected, context, weights_.kept())));
   }
 
  private:
+  bool looks_at_anchor(int iteration) const {
+    return iteration > p_.warm_up && (iteration - p_.warm_up - 1) % (p_.anchor_every + 1) == 0;
+  }
+
+  // A run that was killed goes on from the last anchor's image, whose pass gives all that is known of it once more.
+  Estimate sent(Estimate estimate) {
+    if (!estimate.image) return estimate;
+    last_ = std::make_shared<const Estimate>(estimate);
+    if (estimate.step.iteration > p_.warm_up) estimate.resumes_at = anchored_;
+    return estimate;
+  }
+
+  void refuse_to_resume() const {
+    throw std::runtime_error(fmt::format(
+        "the checkpoint in {} is not of an anchor of this run: it is of an older version, or warm_up, anchor_every or "
+        "subsets were others; give them as they were, or leave resume_from out",
+        p_.resume_from.string()));
+  }
+
   std::shared_ptr<const Image> next(const Projected& projected, const Penalty* penalty, Context& context) {
     if (projected.step.iteration <= p_.warm_up) return stepped_by_subset(projected, penalty, context);
     if (projected.step.subsets == 0)
       throw std::runtime_error(
           "svrg_update needs all data before it begins: take subset_builder or view_subsets, and no live subsets");
-    if ((projected.step.iteration - p_.warm_up - 1) % (p_.anchor_every + 1) > 0)
+    if (!looks_at_anchor(projected.step.iteration)) {
+      if (!anchor_.is_there()) refuse_to_resume();
       return stepped_by_all(anchor_.all_from_one(projected), projected, penalty, context);
-    if (projected.step.iteration != anchored_in_) anchor_.begin();
+    }
+    if (projected.step.iteration != anchored_in_) {
+      if (projected.step.subset > 0) refuse_to_resume();
+      anchor_.begin();
+      anchored_ = last_;
+    }
     anchored_in_ = projected.step.iteration;
     anchor_.keep(projected, context);
     if (!projected.step.ends_iteration) return estimate_.image();
@@ -195,8 +221,10 @@ struct SvrgUpdate {
   SubsetWeights weights_;
   ObjectiveFigure objective_;
   Anchor anchor_;
-  int anchored_in_ = 0;            // iteration
-  std::int64_t most_bounded_ = 0;  // of an update
+  std::shared_ptr<const Estimate> last_;      // that went out
+  std::shared_ptr<const Estimate> anchored_;  // whose image the anchor is
+  int anchored_in_ = 0;                       // iteration
+  std::int64_t most_bounded_ = 0;             // of an update
 };
 
 TOFSTREAM_GADGET(SvrgUpdate, "svrg_update",

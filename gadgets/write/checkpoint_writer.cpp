@@ -21,9 +21,11 @@ struct CheckpointWriter {
     double every_s = 10;
   };
   static constexpr auto params = describe(
-      param<&Params::file>("file", in_run_folder, "Name in the output folder; an older checkpoint is replaced"),
+      param<&Params::file>("file", in_run_folder,
+                           "Name in the output folder; an older checkpoint is replaced. Frames and gates add their "
+                           "number: each has one, as soon as its image is complete"),
       param<&Params::every_s>("every_s", range(0, 86400), unit("s"),
-                              "Shortest time between two checkpoints; 0: one of each estimate"));
+                              "Shortest time between two checkpoints of one image; 0: one of each estimate"));
   static constexpr bool own_thread = true;
   static MemoryNeed memory(std::span<const std::size_t> inputs) {
     return {.copy_bytes = inputs[0], .lower = "image.size"};
@@ -37,23 +39,45 @@ struct CheckpointWriter {
           fmt::format("the image went through {}, and a run is resumed from what the update made: let the checkpoint "
                       "read the update's estimate",
                       estimate->through.back().name));
-    if (estimate->step.iteration == 0) return;  // the start image needs no checkpoint
+    if (estimate->step.is_joint)
+      throw std::runtime_error(
+          "the images are of frames that are reconstructed together, whose coefficients no checkpoint has: leave it "
+          "out");
+    if (estimate->step.frame.number > 0) {
+      if (estimate->step.ends_frame())
+        write(*estimate, frame_checkpoint(p_.file, estimate->step.frame.number), context);
+      return;
+    }
+    const Estimate& resumed = estimate->resumes_at ? *estimate->resumes_at : *estimate;
+    if (resumed.step.iteration == 0) return;  // the start image needs no checkpoint
+    if (estimate->resumes_at && resumed.step.update == update_) return;
     const auto now = std::chrono::steady_clock::now();
     if (written_ + failed_ > 0 && now - last_ < std::chrono::duration<double>(p_.every_s)) return;
     last_ = now;
+    write(resumed, p_.file, context);
+  }
+
+ private:
+  void write(const Estimate& estimate, const std::filesystem::path& file, Context& context) {
+    const ScanFrame& frame = estimate.step.frame;
+    const CheckpointStep step{.update = estimate.step.update,
+                              .iteration = estimate.step.iteration,
+                              .rejected = estimate.rejected,
+                              .kept = estimate.kept,
+                              .events = estimate.events,
+                              .algorithm = estimate.algorithm,
+                              .frame = {frame.number, frame.frames, frame.start_s, frame.duration_s}};
     try {
-      write_checkpoint(context.output_file(p_.file),
-                       {estimate->step.update, estimate->step.iteration, estimate->rejected, estimate->kept},
-                       *on_host(*estimate), estimate->quantity.get());
+      write_checkpoint(context.output_file(file), step, *on_host(estimate), estimate.quantity.get());
     } catch (const std::system_error& error) {
       note_failure(error, context);
       return;
     }
+    update_ = estimate.step.update;
     context.report("checkpoints", ++written_);
-    context.report("update", estimate->step.update);
+    context.report("update", update_);
   }
 
- private:
   // A scan continues even without checkpoints, as on a full disk; the previous one stays.
   void note_failure(const std::system_error& error, Context& context) {
     context.report("failed", ++failed_);
@@ -63,6 +87,7 @@ struct CheckpointWriter {
 
   Params p_;
   std::chrono::steady_clock::time_point last_;
+  std::int64_t update_ = -1;  // of the last checkpoint
   std::int64_t written_ = 0, failed_ = 0;
 };
 
