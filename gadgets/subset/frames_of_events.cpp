@@ -44,11 +44,12 @@ bool FramesOfEvents::lies_before(const EventBatch& piece) const {
 
 bool FramesOfEvents::takes(const EventBatch& piece) {
   if (lies_before(piece)) return false;
+  open_events_ += piece.count;
+  if (!(piece.duration_s > 0)) return true;  // no events: it brings something else
   const bool is_first = open_.duration_s == 0;
   const double end_s = std::max(open_.start_s + open_.duration_s, piece.start_s + piece.duration_s);
   open_.start_s = is_first ? piece.start_s : std::min(open_.start_s, piece.start_s);
   open_.duration_s = end_s - open_.start_s;
-  open_events_ += piece.count;
   return true;
 }
 

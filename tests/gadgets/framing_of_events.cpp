@@ -124,6 +124,7 @@ TEST_CASE("frames of so many events: time that a window has emptied behind a ful
   gadget.send(testing::numbered_batch(0, 50, 1, 5));
   gadget.send(emptied_batch(6, 2));
   gadget.send(testing::numbered_batch(50, 30, 8, 3));
+  gadget.send(emptied_batch(0, 0));  // of no time
   gadget.send(emptied_batch(11, 4));
   gadget.send(testing::numbered_batch(80, 20, 15, 2));
   gadget.send(emptied_batch(17, 9));  // of a frame without events, which has no image
