@@ -310,20 +310,7 @@ struct Gating {
         emit(restart_of<EventBatch>(++updates_before));
       }
       const ScanFrame frame{.number = number, .frames = p_.gates, .start_s = 0, .duration_s = gate.seconds};
-      const int subsets = gate.stream.subsets();
-      if (const auto step = recalled_.recall({.frame = frame,
-                                              .frames = p_.gates,
-                                              .gate = number,
-                                              .subsets = subsets,
-                                              .iterations = p_.iterations,
-                                              .updates_before = updates_before,
-                                              .events = gate.stream.event_count()},
-                                             context)) {
-        context.made_from(gate.stream.data());
-        emit({.step = *step, .batches = {}});
-        updates_before += std::int64_t{subsets} * p_.iterations;
-        continue;
-      }
+      if (recall(frame, gate, updates_before, emit, context)) continue;
       OfflineUpdates<EventBatch> updates({.iterations = p_.iterations,
                                           .holds_last = true,
                                           .order = {p_.order, p_.seed},
@@ -343,6 +330,26 @@ struct Gating {
       updates.finish(emit, context);
       updates_before = updates.updates();
     }
+  }
+
+  // Sends for the image of a gate that a run before has completed. False where there is none.
+  bool recall(const ScanFrame& frame, const Gate& gate, std::int64_t& updates_before, Emit<EventSubset>& emit,
+              Context& context) {
+    if (recalled_.is_over()) return false;
+    const int subsets = gate.stream.subsets();
+    const auto step = recalled_.recall({.frame = frame,
+                                        .frames = p_.gates,
+                                        .gate = frame.number,
+                                        .subsets = subsets,
+                                        .iterations = p_.iterations,
+                                        .updates_before = updates_before,
+                                        .events = gate.stream.event_count()},
+                                       context);
+    if (!step) return false;
+    context.made_from(gate.stream.data());
+    emit({.step = *step, .batches = {}});
+    updates_before += std::int64_t{subsets} * p_.iterations;
+    return true;
   }
 
   struct GateSubset {

@@ -109,8 +109,9 @@ struct Framing {
         together_(p.iterations, {p.order, p.seed}) {
     if (p.together && !p.resume_from.empty())
       throw std::invalid_argument(
-          "resume_from: of frames together no checkpoint has the coefficients, so the run begins anew with the file or "
-          "the journal: leave it out");
+          "resume_from: of frames together no checkpoint has the coefficients, so the run is made anew from the file "
+          "or "
+          "the journal: leave it out, and say --overwrite");
     if (p.together && p.start == FrameStart::previous)
       throw std::invalid_argument("start: previous is of frames that follow one another: leave it out with together");
     if (p.together && p.reference_s == 0)
@@ -190,6 +191,7 @@ struct Framing {
 
   // Sends for the image of a frame that a run before has completed. False where there is none.
   bool recall(const ScanFrame& frame, const WholeStream& stream, Emit<EventSubset>& emit, Context& context) {
+    if (recalled_.is_over()) return false;
     const int subsets = stream.subsets();
     const auto step = recalled_.recall({.frame = frame,
                                         .frames = frame.frames > 0 ? frames_->frames() : 0,

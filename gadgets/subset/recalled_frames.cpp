@@ -39,6 +39,8 @@ std::optional<UpdateStep> RecalledFrames::recall(const FrameToCome& here, Contex
   events_ += here.events;
   ResumedBooks({step.rejected.events - std::exchange(rejected_, step.rejected.events), step.rejected.reason})
       .book(here.events, context);
+  if (frames_ == 0)
+    context.log().info(fmt::format("images that are complete come from the checkpoints in {}", folder_.string()));
   context.report("frames_recalled", ++frames_);
   return UpdateStep{.iteration = step.iteration,
                     .iterations = step.iteration,

@@ -34,6 +34,8 @@ class RecalledFrames {
   /// that has no checkpoint, or one of a scan that ended within it. Books the frame's events. Throws std::runtime_error,
   /// which names the file, for a checkpoint of other frames, other updates or other data, and for a damaged one.
   std::optional<UpdateStep> recall(const FrameToCome& frame, Context& context);
+  /// No further frame will be.
+  bool is_over() const { return is_over_; }
 
  private:
   bool is_cut_short(const CheckpointStep& step, const FrameToCome& here) const;

@@ -1,5 +1,6 @@
 // Reconstructions of a file, and of frames, that are killed as a system kills them, and go on by one command.
 #include <csignal>
+#include <fstream>
 #include <thread>
 
 #include "gadgets/io/checkpoint.hpp"
@@ -68,20 +69,26 @@ TEST_CASE("killed within an epoch, SVRG goes on from its anchor and ends with th
   CHECK(run_json_of(out)["books"] == run_json_of(folder / "whole")["books"]);
 }
 
-TEST_CASE("killed within a frame, a file's frames go on, and are those of the run that was not killed") {
+TEST_CASE("killed within a frame, a file's frames and what is made of them go on as if it had not been killed") {
   const TemporaryFolder folder;
   const std::string settings =
       "--set events.batch_events=1000 --set 'subsets.frames=[3x0.004]' --set subsets.subsets=2 "
-      "--set subsets.least_events=100 ";
-  REQUIRE(run_killable("dynamic_osem", folder / "whole", settings).code == 0);
+      "--set subsets.least_events=100 --set parametric.start_s=0.004 --set parametric.input=" +
+      (folder / "plasma.csv").string() + " ";
+  std::ofstream(folder / "plasma.csv") << "time_s,value\n0,0\n0.001,20000\n1,2000\n";
+  REQUIRE(run_killable("patlak", folder / "whole", settings).code == 0);
   const auto out = folder / "killed";
-  CHECK(run_killable("dynamic_osem", out, settings + killed_at(12)).code == 128 + SIGKILL);
+  CHECK(run_killable("patlak", out, settings + killed_at(12)).code == 128 + SIGKILL);
   CHECK(std::filesystem::exists(out / "checkpoint_frame_0001.tofc"));
   CHECK_FALSE(std::filesystem::exists(out / "checkpoint_frame_0002.tofc"));
-  CHECK(run_killable("dynamic_osem", out, settings + resumed_from(out) + killed_at(12)).code == 128 + SIGKILL);
-  const auto resumed = run_killable("dynamic_osem", out, settings + resumed_from(out));
+  CHECK(run_killable("patlak", out, settings + resumed_from(out) + killed_at(12)).code == 128 + SIGKILL);
+  const auto resumed = run_killable("patlak", out, settings + resumed_from(out));
   REQUIRE_MESSAGE(resumed.code == 0, resumed.err);
   check_same_frames(out, folder / "whole");
+  for (const char* name : {"ki.nii.gz", "v.nii.gz"}) {
+    CAPTURE(name);
+    CHECK(read_nifti(out / name).voxels.to_vector() == read_nifti(folder / "whole" / name).voxels.to_vector());
+  }
   CHECK(text_of(out / "image.json") == text_of(folder / "whole" / "image.json"));
   CHECK(run_json_of(out)["books"] == run_json_of(folder / "whole")["books"]);
   // Another run in its place leaves no frame of it behind.

@@ -154,6 +154,39 @@ TEST_CASE("a checkpoint gives back the image bit for bit; one that is damaged is
   CHECK(read_checkpoint(file)->quantity == nullptr);
 }
 
+TEST_CASE("a frame's checkpoint lies beside the others, and says of which frame, algorithm and events it is") {
+  const TemporaryFolder folder;
+  const auto file = frame_checkpoint(folder.path(), 3);
+  CHECK(file == folder / "checkpoint_frame_0003.tofc");
+  CHECK(frame_checkpoint(folder / "kept.tofc", 12) == folder / "kept_frame_0012.tofc");
+  CHECK(frame_checkpoint("checkpoint.tofc", 1) == "checkpoint_frame_0001.tofc");
+  CHECK_FALSE(has_frame_checkpoints(folder.path()));
+  CHECK_FALSE(has_frame_checkpoints(folder / "not_there"));
+  const CheckpointStep step{.update = 40,
+                            .iteration = 5,
+                            .rejected = {7, "missed"},
+                            .kept = {{"at_rest", 1}},
+                            .events = 12345678901,
+                            .algorithm = "osem_update",
+                            .frame = {.number = 3, .frames = 9, .start_s = 0.1 + 0.2, .duration_s = 1e-3 / 3}};
+  write_checkpoint(file, step, ramp());
+  CHECK(has_frame_checkpoints(folder.path()));
+  CHECK_FALSE(has_frame_checkpoints(folder / "kept.tofc"));
+  CHECK_FALSE(read_checkpoint(folder.path()));
+  const CheckpointStep read = checkpoint_step(file);
+  CHECK(read.events == step.events);
+  CHECK(read.algorithm == step.algorithm);
+  CHECK(read.kept == step.kept);
+  CHECK(read.frame.number == 3);
+  CHECK(read.frame.frames == 9);
+  CHECK(read.frame.start_s == step.frame.start_s);  // to the last bit, since frames are compared
+  CHECK(read.frame.duration_s == step.frame.duration_s);
+  write_checkpoint(file, {17, 2}, ramp());  // as an older version wrote it
+  CHECK(checkpoint_step(file).events == 0);
+  CHECK(checkpoint_step(file).algorithm.empty());
+  CHECK(checkpoint_step(file).frame.number == 0);
+}
+
 TEST_CASE("a checkpoint of version 2, whose JSON is the quantity alone, is read") {
   const TemporaryFolder folder;
   const auto file = folder / checkpoint_name;
