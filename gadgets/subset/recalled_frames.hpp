@@ -31,8 +31,8 @@ class RecalledFrames {
   explicit RecalledFrames(std::filesystem::path folder);
 
   /// The last update of a frame, to be sent without data: the update gives the image. Nothing from the first frame on
-  /// that has no checkpoint, or one of a scan that ended within it. Books the frame's events. Throws std::runtime_error,
-  /// which names the file, for a checkpoint of other frames, other updates or other data, and for a damaged one.
+  /// that has no checkpoint, or one of a scan that ended within it. Books the frame's events. Throws
+  /// std::runtime_error, which names the file, for a checkpoint of other frames, updates or data, and for a damaged one.
   std::optional<UpdateStep> recall(const FrameToCome& frame, Context& context);
   /// No further frame will be.
   bool is_over() const { return is_over_; }

@@ -42,9 +42,9 @@ struct UpdateParams {
 
 class EstimateKeeper {
  public:
-  /// `algorithm`: the gadget's name, which checkpoints are to have. Throws std::invalid_argument for an impossible image,
-  /// std::bad_alloc for one that memory has no room for, and std::runtime_error for a checkpoint that is unreadable, of
-  /// another image or of another algorithm.
+  /// `algorithm`: the gadget's name, which checkpoints are to have. Throws std::invalid_argument for an impossible
+  /// image, std::bad_alloc for one that memory has no room for, and std::runtime_error for a checkpoint that is
+  /// unreadable, of another image or of another algorithm.
   EstimateKeeper(const UpdateParams& settings, std::string algorithm);
 
   /// What goes to the projector first, in the backend's memory: an announcement where the scanner has yet to decide the

@@ -54,7 +54,8 @@ backend: cpu
 image: {{size: {}, voxel_mm: 20}}
 {}
 gadgets:
-  photons:   {{use: simulator, phantom: uniform_cylinder, {}, activity_scale: 0.003, batch_events: 100, attenuation: false}}
+  photons:   {{use: simulator, phantom: uniform_cylinder, {}, activity_scale: 0.003, batch_events: 100,
+    attenuation: false}}
   sorted:    {{use: tof_partition, from: photons}}
   subsets:   {{{}, from: sorted}}
   projected: {{use: joseph_projector, from: {{events: subsets, image: estimate}},
