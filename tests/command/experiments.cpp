@@ -193,7 +193,7 @@ TEST_CASE("scripts of studies run to their end with few events, and say whether 
                              Script{"experiments/poses_job", "--events 20000 --runs 1 --most 1000 --pairs 100000"},
                              Script{"experiments/kappa_study",
                                     "--events 20000 --scans 1 --passes 2 --pairs 100000 --far-mm 60 "
-                                    "--radius-mm 80 --lesion-mm 30"},
+                                    "--radius-mm 80 --lesion-mm 20"},
                              Script{"experiments/gates_study",
                                     "--scans 1 --seconds 1 --scale 0.01 --iterations 2 --gates 2 --pairs 100000"}}) {
     CAPTURE(each.name);
