@@ -117,8 +117,10 @@ TOFSTREAM_HOST_DEVICE inline void for_each_point_of_deposit(const DirectLattice&
   int point[3][2];
   float weight[3][2];
   for (int axis = 0; axis < 3; ++axis) {
-    const float below = std::floor(event.at[axis]), share = event.at[axis] - below;
-    const int first = static_cast<int>(below), last = lattice.size[axis] - 1;
+    // The integer at or below, without a call of a library.
+    const int towards_0 = static_cast<int>(event.at[axis]), last = lattice.size[axis] - 1;
+    const int first = towards_0 - (event.at[axis] < static_cast<float>(towards_0) ? 1 : 0);
+    const float share = event.at[axis] - static_cast<float>(first);
     point[axis][0] = first < 0 ? 0 : first;
     point[axis][1] = first + 1 > last ? last : first + 1;
     weight[axis][0] = 1 - share;
