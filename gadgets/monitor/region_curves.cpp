@@ -47,9 +47,14 @@ struct RegionCurves {
     require_voxels(*estimate);
     if (estimate->step.gate > 0)
       throw std::runtime_error("gates have no place in time: take `tofstream analyse`, or frames");
-    if (!estimate->step.ends_frame()) return;
-    const ScanFrame& frame = estimate->step.frame;
+    const bool is_start = estimate->step.iteration == 0;
+    if (!is_start && !estimate->step.ends_frame()) return;
     const std::shared_ptr<const Image> image = on_host(*estimate);
+    if (is_start) {  // a region beyond the image is told before any frame is reconstructed
+      for (const Curve& curve : curves_) mean_of(*image, curve.region);
+      return;
+    }
+    const ScanFrame& frame = estimate->step.frame;
     starts_s_.push_back(frame.start_s);
     durations_s_.push_back(frame.duration_s);
     middles_s_.push_back(frame.start_s + 0.5 * frame.duration_s);

@@ -110,8 +110,7 @@ struct Framing {
     if (p.together && !p.resume_from.empty())
       throw std::invalid_argument(
           "resume_from: of frames together no checkpoint has the coefficients, so the run is made anew from the file "
-          "or "
-          "the journal: leave it out, and say --overwrite");
+          "or the journal: leave it out, and say --overwrite");
     if (p.together && p.start == FrameStart::previous)
       throw std::invalid_argument("start: previous is of frames that follow one another: leave it out with together");
     if (p.together && p.reference_s == 0)

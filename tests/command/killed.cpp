@@ -6,20 +6,14 @@
 #include "gadgets/io/checkpoint.hpp"
 #include "gadgets/io/nifti/nifti.hpp"
 #include "tests/command/command.hpp"
+#include "tests/command/recording.hpp"
 
 using namespace tofstream;
 
 namespace {
 
-const std::filesystem::path& recording_to_kill() {
-  static const TemporaryFolder folder;
-  static const std::filesystem::path file = folder / "scan.petsird";
-  if (!std::filesystem::exists(file)) {
-    const auto made =
-        run_command("simulate --quiet --phantom uniform_cylinder --events 40000 --no-attenuation -o " + file.string());
-    REQUIRE_MESSAGE(made.code == 0, made.err);
-  }
-  return file;
+std::filesystem::path recording_to_kill() {
+  return cylinder_recording(40000);
 }
 
 const std::string killable =

@@ -16,6 +16,7 @@
 
 #include "gadgets/io/checkpoint.hpp"
 #include "tests/command/command.hpp"
+#include "tests/command/recording.hpp"
 #include "tests/support/skip.hpp"
 
 using namespace tofstream;
@@ -23,15 +24,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-const std::filesystem::path& ranks_recording() {
-  static const TemporaryFolder folder;
-  static const std::filesystem::path file = folder / "scan.petsird";
-  if (!std::filesystem::exists(file)) {
-    const auto made =
-        run_command("simulate --quiet --phantom uniform_cylinder --events 30000 --no-attenuation -o " + file.string());
-    REQUIRE_MESSAGE(made.code == 0, made.err);
-  }
-  return file;
+std::filesystem::path ranks_recording() {
+  return cylinder_recording(30000);
 }
 
 std::string reconstruction(const std::filesystem::path& out, const std::string& more = "") {

@@ -3,21 +3,15 @@
 
 #include "gadgets/io/checkpoint.hpp"
 #include "tests/command/command.hpp"
+#include "tests/command/recording.hpp"
 #include "tests/support/approx.hpp"
 
 using namespace tofstream;
 
 namespace {
 
-const std::filesystem::path& recording() {
-  static const TemporaryFolder folder;
-  static const std::filesystem::path file = folder / "scan.petsird";
-  if (!std::filesystem::exists(file)) {
-    const auto made =
-        run_command("simulate --quiet --phantom uniform_cylinder --events 40000 --no-attenuation -o " + file.string());
-    REQUIRE_MESSAGE(made.code == 0, made.err);
-  }
-  return file;
+std::filesystem::path recording() {
+  return cylinder_recording(40000);
 }
 
 CommandResult reconstruct(const std::filesystem::path& folder, const std::string& more) {
