@@ -142,7 +142,8 @@ struct Framing {
   static std::unique_ptr<FrameCut> cut_of(const Params& p) {
     const bool by_words = !p.frames.empty(), by_events = p.frames_of_events > 0, by_table = !p.frame_table.empty();
     if (by_words + by_events + by_table != 1)
-      throw std::invalid_argument("set exactly one of frames, frames_of_events and frame_table");
+      throw std::invalid_argument(
+          "set exactly one of frames, frames_of_events and frame_table; empty what the pipeline has: frames: []");
     if (p.from_s > 0 && !by_events)
       throw std::invalid_argument("from_s is of frames_of_events: others say when they begin, so leave it out");
     if (by_events) return std::make_unique<FramesOfEvents>(p.frames_of_events, p.from_s);
