@@ -13,6 +13,7 @@
 
 #include "core/gadget.hpp"
 #include "gadgets/dynamic/frame_functions.hpp"
+#include "gadgets/dynamic/parametric_checkpoint.hpp"
 #include "gadgets/io/dynamic/time_functions.hpp"
 #include "gadgets/update/estimate_keeper.hpp"
 #include "kernels/dynamic/nested_em.hpp"
@@ -21,12 +22,15 @@
 namespace tofstream {
 namespace {
 
+constexpr auto* parametric_name = "parametric_update";
+
 /// What the update gives: for the projector, the image of the frame whose subset comes next; for those who show and
-/// write, all frames' images at the end of an iteration.
+/// write, all frames' images at the end of an iteration; for a checkpoint, the coefficients after each update.
 struct ParametricImages {
-  std::shared_ptr<const Estimate> image, frames;
+  std::shared_ptr<const Estimate> image, frames, coefficients;
   static constexpr auto outputs =
-      ports(port<&ParametricImages::image>("image"), port<&ParametricImages::frames>("frames"));
+      ports(port<&ParametricImages::image>("image"), port<&ParametricImages::frames>("frames"),
+            port<&ParametricImages::coefficients>("coefficients"));
 };
 
 struct ParametricUpdate {
@@ -41,6 +45,7 @@ struct ParametricUpdate {
     float start_value = 1;
     float sensitivity_floor = default_sensitivity_fraction;
     BackendChoice backend = BackendChoice::automatic;
+    std::filesystem::path resume_from;
   };
   static constexpr auto params = describe(
       param<&Params::input>("input", reads_file, plasma_words),
@@ -57,48 +62,60 @@ struct ParametricUpdate {
                                   "Value of every voxel of every frame at the start"),
       param<&Params::sensitivity_floor>("sensitivity_floor", range(0, 1),
                                         "Voxels less sensitive than this fraction of the maximum become 0"),
-      param<&Params::backend>("backend", "Where the update runs"));
+      param<&Params::backend>("backend", "Where the update runs"),
+      param<&Params::resume_from>("resume_from",
+                                  "Folder of a run that was killed: this run continues from its checkpoint"));
   static constexpr bool own_thread = true;
   static constexpr bool harmless = true;
   static MemoryNeed memory(const Params& p) {
     MemoryNeed need = start_of(p).memory();
-    need.note = "and a back projection of each frame, an image for each function, and each once more for an update";
+    need.note = "and a back projection of each frame, an image for each function, and each twice more for an update";
     return need;
   }
 
   ParametricUpdate(const Params& p, Context& context)
-      : p_(p), functions_(functions_of(p)), start_(start_of(p), "parametric_update"), inverse_(p.sensitivity_floor) {
+      : p_(p), functions_(functions_of(p)), start_(start_of(p), parametric_name), inverse_(p.sensitivity_floor) {
     if (p.image.basis == Basis::blobs)
       throw std::invalid_argument("image: parametric images are of voxels, not of blobs");
     for (const CoefficientImage& image : functions_.images()) context.output_file(image.file);
+    if (!p.resume_from.empty()) resume();
   }
 
-  void start(Emit<ParametricImages>& emit) { emit({.image = shared(start_.begin()), .frames = {}}); }
+  void start(Emit<ParametricImages>& emit) {
+    if (!is_resumed()) return emit({.image = shared(start_.begin())});
+    place();
+    emit({.image = shared(resumed_image())});
+  }
 
   void process(std::shared_ptr<const Projected> projected, Emit<ParametricImages>& emit, Context& context) {
     const UpdateStep step = projected->step;  // update() gives the back projections back
-    if (step.iteration == 0) return emit({.image = shared(*start_.without_update(*projected)), .frames = {}});
+    if (step.iteration == 0)
+      return emit({.image = shared(is_resumed() ? resumed_image() : *start_.without_update(*projected))});
     if (!step.is_joint)
       throw std::runtime_error("parametric_update takes subsets of all frames together: set together: true of framing");
     note_frame(*projected, context);
     came_.push_back(std::move(projected));
     if (came_.size() < static_cast<std::size_t>(step.frame.frames)) return emit_next(step, emit);
-    update();
+    if (step.recalled) {
+      came_.clear();
+    } else {
+      update();
+      emit({.coefficients = shared(parametric_estimate(state_, parametric_name))});
+    }
     emit_next(step, emit);
     if (step.ends_iteration) emit_frames(emit);
   }
 
   void flush(Context& context) {
-    if (coefficients_.empty())
+    if (state_.coefficients.empty())
       throw std::runtime_error("no frame came, which a course over time could be seen in: take framing for subsets");
-    for (std::size_t m = 0; m < coefficients_.size(); ++m) functions_.write(m, coefficients_[m], context);
+    for (std::size_t m = 0; m < state_.coefficients.size(); ++m) functions_.write(m, state_.coefficients[m], context);
   }
 
  private:
   /// What is known of a frame, from its first subset on.
   struct Frame {
     UpdateStep step;  // of its last subset
-    std::vector<double> functions;
     std::shared_ptr<const Quantity> quantity;
   };
 
@@ -123,6 +140,37 @@ struct ParametricUpdate {
     return std::make_shared<const Estimate>(std::move(estimate));
   }
 
+  void resume() {
+    auto found = read_parametric_checkpoint(p_.resume_from, functions_.count(), parametric_name);
+    if (!found) return;
+    state_ = std::move(*found);
+    const Grid& grid = state_.coefficients.front().grid;
+    if (!p_.image.is_auto() && !(grid == p_.image.grid()))
+      throw std::runtime_error(
+          fmt::format("the checkpoint in {} belongs to other images than `image` describes", p_.resume_from.string()));
+    rejected_before_ = state_.rejected;
+    events_before_ = state_.events;
+    resumed_ = state_.update;
+  }
+  bool is_resumed() const { return resumed_ > 0; }
+
+  // The checkpoint's images, where updates are made.
+  void place() {
+    const GadgetBackend backend(p_.backend);
+    if (backend != Backend::cuda) return;
+    for (Image& image : state_.coefficients) {
+      Image there = image.to(Memory::device);
+      synchronize(nullptr);  // before the host's image is released
+      image = std::move(there);
+    }
+  }
+
+  // The first frame's, with which the first update begins.
+  Estimate resumed_image() const {
+    return {
+        .step = {.iteration = state_.iteration, .update = state_.update}, .image = image_of(0), .modality = modality_};
+  }
+
   void note_frame(const Projected& projected, Context& context) {
     const std::size_t number = came_.size();
     if (projected.support) throw std::runtime_error("parametric images of views are not there: take list-mode events");
@@ -130,16 +178,38 @@ struct ParametricUpdate {
       throw std::runtime_error(
           fmt::format("parametric images are of voxels, and {} makes them of coefficients: leave it out",
                       projected.coefficients_of));
-    if (static_cast<std::size_t>(projected.step.frame.number) != number + 1)
+    const UpdateStep& step = projected.step;
+    if (static_cast<std::size_t>(step.frame.number) != number + 1)
       throw std::runtime_error("a frame's subset is missing: each update needs one of every frame, in order");
     if (frames_.size() == number) {
-      require_equilibrium(projected.step.frame);
+      require_resumable(step);
+      require_equilibrium(step.frame);
       decay_.note(projected.quantity.get(), context);
-      frames_.push_back({{}, functions_.of(projected.step.frame, context), {}});
+      take_functions(step.frame, functions_.of(step.frame, context));
+      frames_.push_back({});
     }
-    frames_[number].step = projected.step;
-    frames_[number].quantity = projected.quantity;
+    frames_[number] = {step, projected.quantity};
     modality_ = projected.modality;
+  }
+
+  // Those who give the subsets go on where this gadget does.
+  void require_resumable(const UpdateStep& step) const {
+    if (step.update == resumed_ + (step.recalled ? 0 : 1)) return;
+    throw std::runtime_error(
+        fmt::format("the first subset is of update {}, and these images are of update {}: set resume_from of this "
+                    "gadget and of framing to the same folder",
+                    step.update, resumed_));
+  }
+
+  void take_functions(const ScanFrame& frame, std::vector<double> functions) {
+    const auto number = static_cast<std::size_t>(frame.number);
+    if (!is_resumed()) return state_.functions.push_back(std::move(functions));
+    if (static_cast<std::size_t>(frame.frames) == state_.functions.size() && functions == state_.functions[number - 1])
+      return;
+    throw std::runtime_error(
+        fmt::format("resume_from: the checkpoint in {} is of other frames or functions of time, as frame {} of {} "
+                    "shows: resume with the settings of the run that was killed, or leave resume_from out",
+                    p_.resume_from.string(), frame.number, frame.frames));
   }
 
   void require_equilibrium(const ScanFrame& frame) const {
@@ -156,14 +226,20 @@ struct ParametricUpdate {
     for (std::size_t f = 0; f < came_.size(); ++f) {
       if (came_[f]->sensitivity != came_.back()->sensitivity)
         throw std::runtime_error("frames have sensitivities of their own, and parametric images need one for all");
-      data.push_back({*came_[f]->back_projection, frames_[f].functions, came_[f]->time_fraction});
+      data.push_back({*came_[f]->back_projection, state_.functions[f], came_[f]->time_fraction});
     }
-    const bool is_first = coefficients_.empty();
+    const bool is_first = state_.coefficients.empty();
     if (is_first) begin();
+    const Projected& last = *came_.back();
     const std::int64_t broken =
-        nested_em_update(coefficients_, data, inverse_.of(*came_.back()),
+        nested_em_update(state_.coefficients, data, inverse_.of(last),
                          {.inner = p_.inner, .uniform = is_first ? std::optional(p_.start_value) : std::nullopt});
-    require_finite(broken, came_.back()->step);
+    require_finite(broken, last.step);
+    state_.update = last.step.update;
+    state_.iteration = last.step.iteration;
+    state_.rejected = last.rejected;
+    state_.rejected.events += rejected_before_.events;
+    state_.events = last.events + events_before_;
     came_.clear();
   }
 
@@ -172,24 +248,24 @@ struct ParametricUpdate {
     const Image& like = *came_.back()->back_projection;
     for (std::size_t m = 0; m < functions_.count(); ++m) {
       double sum = 0, time = 0;
-      for (const Frame& frame : frames_) {
-        sum += frame.step.frame.duration_s * frame.functions[m];
-        time += frame.step.frame.duration_s;
+      for (std::size_t f = 0; f < frames_.size(); ++f) {
+        sum += frames_[f].step.frame.duration_s * state_.functions[f][m];
+        time += frames_[f].step.frame.duration_s;
       }
       if (!(sum > 0)) throw std::runtime_error(fmt::format("function {} is 0 in all frames: leave it out", m + 1));
       const double value = static_cast<double>(p_.start_value) * time / sum / static_cast<double>(functions_.count());
-      coefficients_.push_back(Image::filled(like.grid, static_cast<float>(value), like.voxels.memory()));
+      state_.coefficients.push_back(Image::filled(like.grid, static_cast<float>(value), like.voxels.memory()));
     }
   }
 
   // Before the first update all frames are at the start image.
   std::shared_ptr<const Image> image_of(std::size_t frame) const {
-    if (coefficients_.empty()) return start_.image();
-    return std::make_shared<const Image>(frame_image(coefficients_, frames_[frame].functions));
+    if (state_.coefficients.empty()) return start_.image();
+    return std::make_shared<const Image>(frame_image(state_.coefficients, state_.functions[frame]));
   }
 
   void emit_next(const UpdateStep& step, Emit<ParametricImages>& emit) const {
-    emit({.image = shared({.step = step, .image = image_of(came_.size()), .modality = modality_}), .frames = {}});
+    emit({.image = shared({.step = step, .image = image_of(came_.size()), .modality = modality_})});
   }
 
   void emit_frames(Emit<ParametricImages>& emit) const {
@@ -197,8 +273,7 @@ struct ParametricUpdate {
       UpdateStep step = frames_[f].step;
       step.ends_iteration = true;
       step.last = step.iteration == step.iterations && f + 1 == frames_.size();
-      emit({.image = {},
-            .frames =
+      emit({.frames =
                 shared({.step = step, .image = image_of(f), .quantity = frames_[f].quantity, .modality = modality_})});
     }
   }
@@ -209,7 +284,10 @@ struct ParametricUpdate {
   InverseSensitivities inverse_;
   std::vector<Frame> frames_;
   std::vector<std::shared_ptr<const Projected>> came_;  // of the update at hand, by frame
-  std::vector<Image> coefficients_;                     // none before the first update
+  ParametricState state_;                               // no coefficients before the first update
+  std::int64_t resumed_ = 0;                            // the checkpoint's update; 0: none
+  Rejected rejected_before_;                            // by the checkpoint
+  std::uint64_t events_before_ = 0;                     // likewise
   Modality modality_ = Modality::unknown;
   DecayWarning decay_;
 };

@@ -32,18 +32,48 @@ void FramesTogether::send(Emit<EventSubset>& emit, Context& context) {
   conditions_ = mean.get();
   warn_of_order(order_, subsets_, context);
   report_misfit(context);
+  if (!send_passes(emit, context)) return;
+  resumed_.finish(updates_);
+  if (updates_ == resumed_.last()) send_recalled(emit, context);
+}
+
+// False where a stop has cut them short.
+bool FramesTogether::send_passes(Emit<EventSubset>& emit, Context& context) {
   for (int iteration = 1; iteration <= iterations_; ++iteration) {
     const std::vector<int> numbers = pass_order(order_, subsets_, iteration);
     for (int subset = 0; subset < subsets_; ++subset) {
       if (context.stopping()) {
         context.log().info(fmt::format("stopped in iteration {} of {}, after {} of {} subsets", iteration, iterations_,
                                        subset, subsets_));
-        return context.report("iterations_left_out", iterations_ - iteration + 1);
+        context.report("iterations_left_out", iterations_ - iteration + 1);
+        return false;
       }
       ++updates_;
       for (std::size_t frame = 0; frame < frames_.size(); ++frame)
         send({iteration, numbers[static_cast<std::size_t>(subset)], subset, frame}, emit, context);
     }
+  }
+  return true;
+}
+
+// The image after the last update is there, and is all that is left to be written.
+void FramesTogether::send_recalled(Emit<EventSubset>& emit, Context& context) {
+  for (const Frame& frame : frames_) {
+    context.made_from(newest_);
+    EventSubset asked;
+    asked.step = {.iteration = iterations_,
+                  .iterations = iterations_,
+                  .subset = subsets_ - 1,
+                  .subsets = subsets_,
+                  .ends_iteration = true,
+                  .last = &frame == &frames_.back(),
+                  .update = updates_,
+                  .replayed = true,
+                  .recalled = true,
+                  .frame = frame.time,
+                  .is_joint = true};
+    asked.quantity = frame.quantity;
+    emit(std::move(asked));
   }
 }
 
@@ -59,8 +89,11 @@ void FramesTogether::send(const Place& place, Emit<EventSubset>& emit, Context& 
   MessageInfo data = place.iteration == 1 ? own : newest_;
   data.first_event = own.first_event;
   data.end_event = own.end_event;
+  EventSubset subset = subset_at(place);
+  if (resumed_.has(subset.step))
+    return resumed_.pass(subset.step, subset.event_count(), place.frame + 1 == frames_.size(), context);
   context.made_from(data);
-  emit(subset_at(place));
+  emit(std::move(subset));
 }
 
 EventSubset FramesTogether::subset_at(const Place& place) {

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "core/gadget.hpp"
+#include "gadgets/io/checkpoint.hpp"
 #include "gadgets/parameters.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/subset/event_store.hpp"
@@ -106,11 +107,7 @@ struct Framing {
         frames_(cut_of(p)),
         recalled_(p.together ? std::filesystem::path() : p.resume_from),
         store_(store_settings(p)),
-        together_(p.iterations, {p.order, p.seed}) {
-    if (p.together && !p.resume_from.empty())
-      throw std::invalid_argument(
-          "resume_from: of frames together no checkpoint has the coefficients, so the run is made anew from the file "
-          "or the journal: leave it out, and say --overwrite");
+        together_(p.iterations, {p.order, p.seed}, resumed_together(p)) {
     if (p.together && p.start == FrameStart::previous)
       throw std::invalid_argument("start: previous is of frames that follow one another: leave it out with together");
     if (p.together && p.reference_s == 0)
@@ -149,6 +146,17 @@ struct Framing {
     if (by_events) return std::make_unique<FramesOfEvents>(p.frames_of_events, p.from_s);
     if (by_words) return std::make_unique<FramesInTime>(read_frames(p.frames), "`frames`");
     return std::make_unique<FramesInTime>(read_frame_table(p.frame_table), p.frame_table.string());
+  }
+
+  static CheckpointStep resumed_together(const Params& p) {
+    if (!p.together || p.resume_from.empty()) return {};
+    const CheckpointStep step = checkpoint_step(p.resume_from);
+    if (step.update == 0 && has_frame_checkpoints(p.resume_from))
+      throw std::runtime_error(fmt::format(
+          "resume_from: in {} lie checkpoints of frames that were reconstructed one by one, and here they are "
+          "together: leave it out",
+          p.resume_from.string()));
+    return step;
   }
 
   void open() {

@@ -7,8 +7,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <stdexcept>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -19,7 +17,7 @@
 #include "gadgets/payloads.hpp"
 #include "gadgets/subset/conditions_so_far.hpp"
 #include "gadgets/subset/pass_order.hpp"
-#include "gadgets/subset/resumed_books.hpp"
+#include "gadgets/subset/resumed_updates.hpp"
 #include "gadgets/subset/stored_subset.hpp"
 #include "gadgets/subset/subset_data.hpp"
 
@@ -50,7 +48,7 @@ class OfflineUpdates {
       : settings_(settings),
         quantity_(std::move(quantity)),
         updates_(settings.updates_before),
-        books_(settings.resumed.rejected) {}
+        resumed_(settings.resumed) {}
 
   /// The scanner is known; only the first call counts. `like`: a batch without data.
   void announce(Data like, Emit<Subset<Data>>& emit, Context& context) {
@@ -107,7 +105,7 @@ class OfflineUpdates {
         if (context.stopping()) return say_stopped(iteration, place, context);
         send(iteration, place, count, emit, context);
       }
-    if (updates_ < settings_.resumed.update) refuse_to_resume(fmt::format("there are {} in all", updates_));
+    resumed_.finish(updates_);
     misfit_.report(context);
   }
 
@@ -141,29 +139,9 @@ class OfflineUpdates {
     data.first_event = own.first_event;
     data.end_event = own.end_event;
     Subset<Data> subset = next(iteration, place, count);
-    if (subset.step.update <= settings_.resumed.update) return pass(subset, context);
+    if (resumed_.has(subset.step)) return resumed_.pass(subset.step, subset.event_count(), true, context);
     context.made_from(data);
     emit(std::move(subset));
-  }
-
-  // The checkpoint's image has it already.
-  void pass(const Subset<Data>& subset, Context& context) {
-    const CheckpointStep& resumed = settings_.resumed;
-    const std::uint64_t events = subset.event_count();
-    books_.book(events, context);
-    passed_ += events;
-    if (subset.step.update < resumed.update) return;
-    if (subset.step.iteration != resumed.iteration)
-      refuse_to_resume(fmt::format("that is one of iteration {}", subset.step.iteration));
-    if (resumed.events > 0 && passed_ != resumed.events)
-      refuse_to_resume(fmt::format("so far there are {} events in place of {}", passed_, resumed.events));
-  }
-
-  void refuse_to_resume(const std::string& because) const {
-    throw std::runtime_error(fmt::format(
-        "resume_from: the checkpoint is of update {} in iteration {}, and here {}: resume with the data and "
-        "settings of the run that was killed, or leave resume_from out",
-        settings_.resumed.update, settings_.resumed.iteration, because));
   }
 
   // `count`: the subsets of an iteration; 0: not known. A subset that goes out for the last time is no longer kept.
@@ -227,8 +205,7 @@ class OfflineUpdates {
   std::vector<MessageInfo> came_;  // of each subset
   std::size_t sent_ = 0;           // in the first iteration
   std::int64_t updates_ = 0;
-  ResumedBooks books_;
-  std::uint64_t passed_ = 0;  // events that the checkpoint's image has
+  ResumedUpdates resumed_;
   ConditionsSoFar so_far_;
   ConditionsMisfit misfit_;
   std::size_t added_ = 0;  // subsets, to so_far_

@@ -183,11 +183,7 @@ void EstimateKeeper::require_resumable(const UpdateStep& step) {
 
 void EstimateKeeper::take(Checkpoint checkpoint) {
   CheckpointStep& step = checkpoint.step;
-  if (!step.algorithm.empty() && step.algorithm != algorithm_)
-    throw std::runtime_error(
-        fmt::format("the checkpoint in {} is of {}, and this run has {}: resume with the pipeline "
-                    "that was killed, or leave resume_from out",
-                    resume_from_.string(), step.algorithm, algorithm_));
+  require_made_by(algorithm_, step, resume_from_);
   rejected_before_ = std::move(step.rejected);
   events_before_ = step.events;
   kept_ = std::move(step.kept);
@@ -204,6 +200,14 @@ void EstimateKeeper::place() {
   if (backend_ != Backend::cuda) return;
   image_ = std::make_shared<const Image>(image_->to(Memory::device));
   synchronize(nullptr);  // before the host's image is released
+}
+
+void require_made_by(const std::string& algorithm, const CheckpointStep& step, const std::filesystem::path& folder) {
+  if (step.algorithm.empty() || step.algorithm == algorithm) return;
+  throw std::runtime_error(
+      fmt::format("the checkpoint in {} is of {}, and this run has {}: resume with the pipeline "
+                  "that was killed, or leave resume_from out",
+                  folder.string(), step.algorithm, algorithm));
 }
 
 void require_finite(std::int64_t not_finite, const UpdateStep& step) {

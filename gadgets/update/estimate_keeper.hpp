@@ -97,6 +97,9 @@ class EstimateKeeper {
   Modality modality_ = Modality::unknown;                               // as the projector says it
 };
 
+/// Throws std::runtime_error, which names the folder, where a checkpoint says that another gadget made its updates.
+void require_made_by(const std::string& algorithm, const CheckpointStep& step, const std::filesystem::path& folder);
+
 /// Throws std::runtime_error, which names the update, where an update found voxels that are not finite: what follows
 /// would be computed from a wrong image.
 void require_finite(std::int64_t not_finite, const UpdateStep& step);

@@ -39,10 +39,10 @@ struct CheckpointWriter {
           fmt::format("the image went through {}, and a run is resumed from what the update made: let the checkpoint "
                       "read the update's estimate",
                       estimate->through.back().name));
-    if (estimate->step.is_joint)
+    if (estimate->step.is_joint && estimate->step.frame.number > 0)
       throw std::runtime_error(
-          "the images are of frames that are reconstructed together, whose coefficients no checkpoint has: leave it "
-          "out");
+          "the images are of frames that are reconstructed together, and a run is resumed from their coefficients: let "
+          "the checkpoint read `coefficients` of parametric_update");
     if (estimate->step.frame.number > 0) {
       if (estimate->step.ends_frame())
         write(*estimate, frame_checkpoint(p_.file, estimate->step.frame.number), context);

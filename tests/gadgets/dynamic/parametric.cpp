@@ -1,5 +1,6 @@
 // Parametric images directly from the events: they are OSEM's where there is one constant function, they show a curve
 // that was simulated, and what cannot be is one line.
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -27,6 +28,9 @@ struct ParametricRun {
   std::string subsets = "use: framing, frames: [0.5, 1, 0.5], together: true, subsets: 1, iterations: 3";
   std::string update = "use: parametric_update, functions: functions.csv";
   std::string image = "estimate.image", frames = "estimate.frames";
+  std::string more = {};   // gadgets
+  std::string fault = {};  // of the projector
+  std::filesystem::path resume_from = {};
 
   RunReport report(const TemporaryFolder& folder, const std::string& table) const {
     const std::filesystem::path file = folder / "functions.csv";
@@ -35,15 +39,18 @@ struct ParametricRun {
 scanner: demo_ring
 backend: cpu
 image: {{size: [20, 20, 8], voxel_mm: [14, 14, 18]}}
+{}
 gadgets:
   photons: {{use: simulator, {}, seconds: 2, batch_events: 500, attenuation: false}}
   subsets: {{{}, from: photons}}
   projected: {{use: joseph_projector, from: {{events: subsets, image: {}}},
-    sensitivity: {{exact_pairs: 0, sampled_pairs: 100000, cache: false}}}}
+    sensitivity: {{exact_pairs: 0, sampled_pairs: 100000, cache: false}}, deterministic: true{}}}
   estimate: {{{}, from: projected}}
   file: {{use: nifti_writer, from: {}}}
+{}
 )",
-                                   phantom, subsets, image, update, frames);
+                                   resume_from.empty() ? "" : "resume_from: " + resume_from.string(), phantom, subsets,
+                                   image, fault, update, frames, more);
     boost::replace_all(yaml, "functions.csv", file.string());
     return Engine(parse_pipeline(yaml, (folder / "test.yaml").string()), {.output_dir = folder / "out"}).run();
   }
@@ -61,6 +68,25 @@ double mean_in_middle(const Image& image) {
     for (int j = 7; j < 13; ++j)
       for (int i = 7; i < 13; ++i, ++count) sum += static_cast<double>(image.voxels[image.grid.index(i, j, k)]);
   return sum / count;
+}
+
+constexpr auto* two_functions = "time_s,f1,f2\n0,1,0\n2,1,2\n";
+
+ParametricRun with_checkpoint() {
+  ParametricRun run;
+  run.subsets = "use: framing, frames: [0.5, 1, 0.5], together: true, subsets: 2, order: random, iterations: 3";
+  run.more = "  checkpoint: {use: checkpoint_writer, from: estimate.coefficients, every_s: 0}";
+  return run;
+}
+
+// Ends at a message of the projector; an announcement, then three for each of six updates.
+ParametricRun resumed_after(int message, const TemporaryFolder& folder) {
+  ParametricRun run = with_checkpoint();
+  run.fault = fmt::format(", fault: {{throw_at: {}, delay_ms: 10}}", message);
+  CHECK(run.report(folder, two_functions).exit_code == 1);
+  run = with_checkpoint();
+  run.resume_from = folder / "out";
+  return run;
 }
 
 void require_success(const RunReport& report) {
@@ -174,5 +200,68 @@ TEST_CASE("parametric images refuse what they cannot be made of") {
   run = {};
   run.update = "use: parametric_update, input: functions.csv, start_s: 1";
   CHECK(run.error("time_s,value\n0,1\n2,1\n").find("frame 1 begins at 0 s, before start_s (1 s)") != std::string::npos);
+}
+
+TEST_CASE("a direct reconstruction that was killed goes on from its coefficients, to the last bit") {
+  const TemporaryFolder undisturbed, killed, resumed;
+  const RunReport whole = with_checkpoint().report(undisturbed, two_functions);
+  require_success(whole);
+  ParametricRun run;
+  std::int64_t left = 0;  // frames' subsets that are projected again
+  SUBCASE("in the middle of an update") {
+    run = resumed_after(9, killed);
+    left = 12;
+  }
+  SUBCASE("in the last pass") {
+    run = resumed_after(18, killed);
+    left = 3;
+  }
+  SUBCASE("after the last update, before anything was written") {
+    require_success(with_checkpoint().report(killed, two_functions));
+    run = with_checkpoint();
+    run.resume_from = killed / "out";
+  }
+  const RunReport again = run.report(resumed, two_functions);
+  require_success(again);
+  const auto& projected = std::ranges::find(again.gadgets, "projected", &GadgetReport::name)->figures;
+  CHECK((projected.contains("updates_projected") ? std::get<std::int64_t>(projected.at("updates_projected")) : 0) ==
+        left);
+  for (const char* file : {"f1.nii.gz", "f2.nii.gz"})
+    CHECK(read_nifti(resumed / "out" / file).voxels.to_vector() ==
+          read_nifti(undisturbed / "out" / file).voxels.to_vector());
+  const auto frames = read_nifti_volumes(resumed / "out" / "image.nii.gz"),
+             expected = read_nifti_volumes(undisturbed / "out" / "image.nii.gz");
+  REQUIRE(frames.size() == 3);
+  for (std::size_t f = 0; f < 3; ++f) CHECK(frames[f].voxels.to_vector() == expected[f].voxels.to_vector());
+  CHECK(again.books.reconstructed == whole.books.reconstructed);
+  CHECK(again.books.rejected == whole.books.rejected);
+}
+
+TEST_CASE("a checkpoint of other parametric images is refused") {
+  const TemporaryFolder killed;
+  const ParametricRun whole = resumed_after(9, killed);
+  ParametricRun run = whole;
+  const auto refused = [&run](const std::string& words, const char* table = two_functions) {
+    const std::string error = run.error(table);
+    CHECK_MESSAGE(error.find(words) != std::string::npos, error);
+  };
+  refused("does not have coefficients of 1 functions", "time_s,f1\n0,1\n2,1\n");
+  refused("is of other frames or functions of time, as frame 1 of 3 shows", "time_s,f1,f2\n0,1,0.5\n2,1,2\n");
+  run.subsets = "use: framing, frames: [0.5, 0.5], together: true, subsets: 2, order: random, iterations: 3";
+  refused("resume_from: the checkpoint is of update 2 in iteration 1, and here so far there are ");
+  run.subsets = "use: framing, frames: [0.5, 1, 0.5], together: true, subsets: 1, iterations: 3";
+  refused("the checkpoint is of update 2 in iteration 1, and here that is one of iteration 2");
+  run = whole;
+  run.subsets += ", resume_from: ''";
+  refused("the first subset is of update 1, and these images are of update 2: set resume_from of this gadget and of");
+  run = whole;
+  run.update += ", image: {size: [20, 20, 4], voxel_mm: 14}";
+  refused("belongs to other images than `image` describes");
+  run = whole;
+  run.subsets = "use: framing, frames: [0.5, 1, 0.5], subsets: 2, iterations: 3";
+  refused("is of a run without frames, and this one has some");
+  run = with_checkpoint();
+  run.more = "  checkpoint: {use: checkpoint_writer, from: estimate.frames}";
+  refused("let the checkpoint read `coefficients` of parametric_update");
 }
 // SPDX-License-Identifier: Apache-2.0
