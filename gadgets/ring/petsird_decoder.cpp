@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -33,6 +34,11 @@ enum class DecodedEvents { prompts, delayeds, both };
 constexpr auto enum_names(DecodedEvents) {
   return names(DecodedEvents::prompts, "prompts", DecodedEvents::delayeds, "delayeds", DecodedEvents::both, "both");
 }
+enum class OnGantryMovement { refuse, ignore, follow };
+constexpr auto enum_names(OnGantryMovement) {
+  return names(OnGantryMovement::refuse, "refuse", OnGantryMovement::ignore, "ignore", OnGantryMovement::follow,
+               "follow");
+}
 enum class OnMovement { refuse, ignore, bed_to_scanner, scanner_to_bed };
 constexpr auto enum_names(OnMovement) {
   return names(OnMovement::refuse, "refuse", OnMovement::ignore, "ignore", OnMovement::bed_to_scanner, "bed_to_scanner",
@@ -48,6 +54,7 @@ struct PetsirdDecoder : private petsird::Handler {
     bool dead_time = true;
     std::string detector_depth = "mean";
     OnMovement bed_movement = OnMovement::refuse;
+    OnGantryMovement gantry_movement = OnGantryMovement::refuse;
   };
   static constexpr auto params = describe(
       param<&Params::events>("events",
@@ -66,8 +73,11 @@ struct PetsirdDecoder : private petsird::Handler {
       param<&Params::bed_movement>("bed_movement",
                                    "What to do if the bed moves: refuse the stream; ignore the movement; or take the "
                                    "events' lines along with the bed, whose transforms take its points to the scanner "
-                                   "(bed_to_scanner) or the scanner's to it, which the standard leaves open. A gantry "
-                                   "that moves is refused or ignored"));
+                                   "(bed_to_scanner) or the scanner's to it, which the standard leaves open"),
+      param<&Params::gantry_movement>(
+          "gantry_movement",
+          "The same if the gantry moves: refuse; ignore; or follow, the detectors then stand "
+          "where the gantry's transform takes them, which must be one for all modules"));
   // The open batch of one pair of module types: detectors, ToF and its width.
   static MemoryNeed memory(const Params& p) {
     const std::size_t batch = std::size_t{16} * static_cast<std::size_t>(p.batch_events);
@@ -85,7 +95,7 @@ struct PetsirdDecoder : private petsird::Handler {
       : p_(p),
         depth_(petsird::parse_detector_depth(p.detector_depth)),
         decoder_(std::in_place, static_cast<petsird::Handler&>(*this)) {
-    if (follows_bed()) pose_ = std::make_shared<const RigidPose>();
+    if (follows_bed() || follows_gantry()) pose_ = std::make_shared<const RigidPose>();
   }
 
   void process(const ByteBlock& block, Emit<EventBatch>& emit, Context& context) {
@@ -164,8 +174,13 @@ struct PetsirdDecoder : private petsird::Handler {
 
   void on_block_begin(petsird::BlockKind kind, petsird::TimeInterval interval) override {
     ++blocks_;
-    if (kind == petsird::BlockKind::gantry_movement || (kind == petsird::BlockKind::bed_movement && !follows_bed()))
-      note_movement(kind, interval);
+    if (kind == petsird::BlockKind::gantry_movement && !follows_gantry())
+      note_movement(p_.gantry_movement == OnGantryMovement::ignore, interval,
+                    {"gantry", "gantry_movement", "Let the decoder follow it (gantry_movement: follow). "});
+    if (kind == petsird::BlockKind::bed_movement && !follows_bed())
+      note_movement(p_.bed_movement == OnMovement::ignore, interval,
+                    {"bed", "bed_movement",
+                     "Say which way the bed's transforms go (bed_movement: bed_to_scanner or scanner_to_bed). "});
     if (kind != petsird::BlockKind::event) return;
     block_ = shifted(interval);
     for (auto& lists : lists_) lists.block_time_given = false;
@@ -179,20 +194,20 @@ struct PetsirdDecoder : private petsird::Handler {
     return {shift(interval.start_ms), shift(interval.stop_ms)};
   }
 
-  void note_movement(petsird::BlockKind kind, petsird::TimeInterval interval) {
+  struct Moving {
+    const char *what, *parameter, *remedy;
+  };
+  void note_movement(bool is_ignored, petsird::TimeInterval interval, const Moving& moving) {
     const std::string where =
-        fmt::format("the {} moves at {} ms (time block {})",
-                    kind == petsird::BlockKind::bed_movement ? "bed" : "gantry", interval.start_ms, blocks_);
-    if (p_.bed_movement != OnMovement::ignore)
-      throw std::runtime_error(fmt::format(
-          "{}, and movement is not corrected: the image would be wrong. {}Cut the recording there, or let the "
-          "decoder take all events as if nothing moved (bed_movement: ignore)",
-          where,
-          kind == petsird::BlockKind::bed_movement
-              ? "Say which way the bed's transforms go (bed_movement: bed_to_scanner or scanner_to_bed). "
-              : ""));
-    if (movements_++ == 0) context_->log().warning(where + ", which is ignored");
-    context_->report("bed_movement", fmt::format("ignored; blocks of movement: {}", movements_));
+        fmt::format("the {} moves at {} ms (time block {})", moving.what, interval.start_ms, blocks_);
+    if (!is_ignored)
+      throw std::runtime_error(
+          fmt::format("{}, and movement is not corrected: the image would be wrong. {}Cut the recording there, or let "
+                      "the decoder take all events as if nothing moved ({}: ignore)",
+                      where, moving.remedy, moving.parameter));
+    const std::int64_t before = ignored_[moving.parameter]++;
+    if (before == 0) context_->log().warning(where + ", which is ignored");
+    context_->report(moving.parameter, fmt::format("ignored; blocks of movement: {}", before + 1));
   }
 
   // A block's time goes to the first list of a kind that has events of it, in proportion to them, so that it is counted
@@ -253,6 +268,7 @@ struct PetsirdDecoder : private petsird::Handler {
   void on_other_block(const petsird::OtherBlock& block) override {
     if (const auto* singles = std::get_if<petsird::SinglesHistogramBlock>(&block)) return take_singles(*singles);
     if (const auto* bed = std::get_if<petsird::BedMovementBlock>(&block)) return move_bed(*bed);
+    if (const auto* gantry = std::get_if<petsird::GantryMovementBlock>(&block)) return move_gantry(*gantry);
     const auto* dead_time = std::get_if<petsird::DeadTimeBlock>(&block);
     if (!dead_time) return;
     if (p_.dead_time) live_time_->add(*dead_time, shift_ms_);
@@ -264,25 +280,46 @@ struct PetsirdDecoder : private petsird::Handler {
     return p_.bed_movement == OnMovement::bed_to_scanner || p_.bed_movement == OnMovement::scanner_to_bed;
   }
 
-  RigidPose pose_of_bed(const petsird::Transform& transform) const try {
+  bool follows_gantry() const { return p_.gantry_movement == OnGantryMovement::follow; }
+
+  RigidPose stated_pose(const petsird::Transform& transform, const char* whose) const try {
     std::array<double, 12> matrix{};
     std::ranges::copy(transform, matrix.begin());
     return pose_of_matrix(matrix);
   } catch (const std::invalid_argument& error) {
-    throw std::runtime_error(fmt::format("the bed's transform in time block {}: {}", blocks_, error.what()));
+    throw std::runtime_error(fmt::format("the {}'s transform in time block {}: {}", whose, blocks_, error.what()));
+  }
+
+  void move_bed(const petsird::BedMovementBlock& block) {
+    if (!follows_bed()) return;
+    const RigidPose stated = stated_pose(block.transform, "bed");
+    bed_ = p_.bed_movement == OnMovement::bed_to_scanner ? stated.inverse() : stated;
+    place("bed_movement");
+  }
+
+  void move_gantry(const petsird::GantryMovementBlock& block) {
+    if (!follows_gantry()) return;
+    for (const petsird::Transform& each : block.transforms)
+      if (each != block.transforms.front())
+        throw std::runtime_error(
+            fmt::format("the gantry's transforms in time block {} take modules of different types apart, and only a "
+                        "scanner that moves as a whole is followed: cut the recording there",
+                        blocks_));
+    if (block.transforms.empty())
+      throw std::runtime_error(fmt::format("the gantry moves in time block {} without a transform", blocks_));
+    gantry_ = stated_pose(block.transforms.front(), "gantry");
+    place("gantry_movement");
   }
 
   // Events so far leave with the pose that they had.
-  void move_bed(const petsird::BedMovementBlock& block) {
-    if (!follows_bed()) return;
+  void place(const char* parameter) {
+    const RigidPose pose = bed_.after(gantry_);
+    if (pose == *pose_) return;
     take_open(petsird::EventKind::delayed);
     take_open(petsird::EventKind::prompt);
-    const RigidPose stated = pose_of_bed(block.transform);
-    const RigidPose pose = p_.bed_movement == OnMovement::bed_to_scanner ? stated.inverse() : stated;
-    if (pose == *pose_) return;
     pose_ = std::make_shared<const RigidPose>(pose);
     moved_ = moved(*scanner_->detectors, pose);
-    context_->report("bed_movement", fmt::format("followed; movements: {}", ++movements_));
+    context_->report(parameter, fmt::format("followed; movements: {}", ++followed_[parameter]));
   }
 
   // They leave as a batch without events, before the prompts of their time.
@@ -445,12 +482,13 @@ struct PetsirdDecoder : private petsird::Handler {
   petsird::Table<petsird::BinEdges> edges_mm_;
   std::array<Lists, 2> lists_;
   std::vector<EventBatch> leaving_;
-  std::shared_ptr<const RigidPose> pose_;       // of the scanner to the bed; null where the bed is not followed
+  RigidPose bed_, gantry_;                 // of the scanner to the bed, and of the detectors as the header has them
+  std::shared_ptr<const RigidPose> pose_;  // of both; null where neither is followed
   std::shared_ptr<const DetectorTable> moved_;  // detectors there, once it has moved
   std::int64_t shift_ms_ = 0;                   // of the times of what is being decoded
   petsird::TimeInterval block_;
-  std::uint64_t blocks_ = 0;     // of all kinds so far
-  std::uint64_t movements_ = 0;  // of them, those of bed or gantry
+  std::uint64_t blocks_ = 0;                                // of all kinds so far
+  std::map<std::string, std::int64_t> ignored_, followed_;  // movements, by parameter
   Emit<EventBatch>* emit_ = nullptr;
   Context* context_ = nullptr;
 };

@@ -58,6 +58,19 @@ RigidPose RigidPose::inverse() const {
   return result;
 }
 
+RigidPose RigidPose::after(const RigidPose& first) const {
+  RigidPose result;
+  for (std::size_t i = 0; i < 3; ++i)
+    for (std::size_t j = 0; j < 3; ++j) {
+      double sum = 0;
+      for (std::size_t k = 0; k < 3; ++k) sum += rotation[3 * i + k] * first.rotation[3 * k + j];
+      result.rotation[3 * i + j] = sum;
+    }
+  const Vec3d shift = (*this)({first.shift_mm[0], first.shift_mm[1], first.shift_mm[2]});
+  result.shift_mm = {shift.x, shift.y, shift.z};
+  return result;
+}
+
 double largest_distance_mm(const RigidPose& a, const RigidPose& b, Vec3d box_mm) {
   double largest = 0;
   for (int corner = 0; corner < 8; ++corner) {

@@ -20,6 +20,8 @@ struct RigidPose {
 
   Vec3d operator()(Vec3d scanner_mm) const;
   RigidPose inverse() const;
+  /// The pose that takes a point where this one takes what `first` makes of it.
+  RigidPose after(const RigidPose& first) const;
   friend auto operator<=>(const RigidPose&, const RigidPose&) = default;
 };
 

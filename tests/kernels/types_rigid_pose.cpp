@@ -25,6 +25,14 @@ RigidPose turned(double degrees, std::array<double, 3> shift_mm = {}) {
 
 }  // namespace
 
+TEST_CASE("one pose after another takes a point where the two do, one by one") {
+  const RigidPose first = pose_of_quaternion({0.7, -0.3, 1.1, 0.4}, {5, -60, 700}), second = turned(35, {-4, 9, 1});
+  const Vec3d p{12, -7, 30};
+  CHECK(is_near(second.after(first)(p), second(first(p))));
+  CHECK(is_near(first.inverse().after(first)(p), p));
+  CHECK(RigidPose{}.after(first) == first);
+}
+
 TEST_CASE("a pose turns, shifts, and its inverse undoes it") {
   CHECK(is_near(turned(90, {1, 2, 3})({10, 0, 5}), {1, 12, 8}));
   const RigidPose pose = pose_of_quaternion({0.7, -0.3, 1.1, 0.4}, {5, -60, 700});
