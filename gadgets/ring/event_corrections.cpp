@@ -18,7 +18,6 @@
 #include <fmt/format.h>
 
 #include "core/gadget.hpp"
-#include "gadgets/io/nifti/mu_map.hpp"
 #include "gadgets/motion/still.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/ring/exposure.hpp"
@@ -36,13 +35,17 @@ namespace {
 /// What corrects events on a backend. Half of a GPU's memory that was free at first is left to other uses.
 class Means {
  public:
-  Means(Backend backend, const std::optional<Image>& mu) : corrector_(backend) {
-    if (mu) attenuation_.emplace(*mu, backend);
+  Means(Backend backend, const ReadMuMaps& mu) : corrector_(backend) {
+    if (mu.object) attenuation_.emplace(*mu.object, backend);
+    if (mu.hardware) hardware_.emplace(*mu.hardware, backend);
     if (backend == Backend::cuda) least_free_ = free_device_bytes() / 2;
   }
 
   EventCorrector& corrector() { return corrector_; }
-  const Attenuation* attenuation() const { return attenuation_ ? &*attenuation_ : nullptr; }
+  void set_attenuation(EventTerms& terms) const {
+    terms.attenuation = attenuation_ ? &*attenuation_ : nullptr;
+    terms.hardware = hardware_ ? &*hardware_ : nullptr;
+  }
 
   /// Whether the batch goes to the GPU that corrects it, which then has room for it and its terms. Events with free
   /// ends stay where they are.
@@ -65,7 +68,7 @@ class Means {
   }
 
   EventCorrector corrector_;
-  std::optional<Attenuation> attenuation_;
+  std::optional<Attenuation> attenuation_, hardware_;
   std::size_t least_free_ = 0, granted_ = 0;
 };
 
@@ -94,10 +97,9 @@ struct EventCorrections {
         half_life_s_(half_life_of(p.decay)),
         randoms_(p.randoms, p.randoms.from == RandomsFrom::delayeds ? half_life_s_ : 0) {
     check(p);
-    attenuated_by_.gadget = context.name();
+    mu_ = read_mu_maps(p.mu_map, p.hardware_mu_map, context.name());
     if (p.normalisation.from == NormalisationFrom::file)
       components_ = formats::read_normalisation(p.normalisation.file);
-    if (!p.mu_map.empty()) read_attenuation(p);
     if (!p.dead_time.file.empty()) live_time_.emplace(formats::read_dead_times(p.dead_time.file));
     if (p.scatter.file.empty()) return;
     scatter_ = std::make_shared<const ScatterEstimate>(read_scatter(p.scatter.file));
@@ -175,13 +177,6 @@ struct EventCorrections {
             "randoms: `interval_s` goes with `from: delayeds` or `from: singles`");
     require(p.randoms.window_ns == 0 || p.randoms.from == RandomsFrom::singles,
             "randoms: `window_ns` goes with `from: singles`");
-  }
-
-  void read_attenuation(const Params& p) {
-    Image mu = read_mu_map(p.mu_map);
-    attenuated_by_.mu_map = p.mu_map.string();
-    attenuated_by_.checksum = checksum_of_mu_map(mu);
-    mu_ = std::move(mu);
   }
 
   // No events: later gadgets can prepare for the scanner while the events wait.
@@ -335,7 +330,7 @@ struct EventCorrections {
   void set_multiplicative(EventBatch& batch) {
     EventTerms terms;
     if (batch.scanner) batch.scanner = normalised(batch.scanner);
-    terms.attenuation = means().attenuation();
+    means().set_attenuation(terms);
     terms.exposure = exposure_of(batch, p_.dead_time, p_.decay);
     means().corrector().set_multiplicative(batch, terms);
   }
@@ -369,7 +364,7 @@ struct EventCorrections {
     const auto made = [&](Correction correction, std::string how) {
       after[correction] = {CorrectionState::made, std::move(how)};
     };
-    after.attenuated_by = attenuated_by_;
+    after.attenuated_by = mu_.by;
     if (components_) {
       made(Correction::normalisation, p_.normalisation.file.string());
       if (components_->calibration > 0 && !components_->unit.empty()) {
@@ -430,9 +425,8 @@ struct EventCorrections {
   double singles_until_s_ = -std::numeric_limits<double>::infinity();  // that have come
   double live_s_ = 0;
   std::deque<EventBatch> held_;  // until the singles of their time have come
-  std::optional<Image> mu_;
+  ReadMuMaps mu_;
   std::shared_ptr<const ScatterEstimate> scatter_, scatter_lines_;
-  AttenuatedBy attenuated_by_;
   std::shared_ptr<const Quantity> quantity_before_, quantity_;  // of the last events, before and after correction
   bool quantity_has_randoms_ = false;
   std::shared_ptr<const Scanner> original_, replaced_;

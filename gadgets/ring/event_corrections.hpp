@@ -7,6 +7,7 @@
 #include "core/value/params.hpp"
 #include "gadgets/io/nifti/mu_map.hpp"
 #include "gadgets/parameters.hpp"
+#include "gadgets/ring/mu_maps.hpp"
 
 namespace tofstream {
 
@@ -106,7 +107,7 @@ struct DecayParams {
 };
 
 struct EventCorrectionsParams {
-  std::filesystem::path mu_map;
+  std::filesystem::path mu_map, hardware_mu_map;
   NormalisationParams normalisation;
   RandomsParams randoms;
   ScatterParams scatter;
@@ -117,6 +118,7 @@ struct EventCorrectionsParams {
   BackendChoice backend = BackendChoice::automatic;
   static constexpr auto params =
       describe(param<&EventCorrectionsParams::mu_map>("mu_map", reads_file, mu_map_words),
+               param<&EventCorrectionsParams::hardware_mu_map>("hardware_mu_map", reads_file, hardware_mu_map_words),
                param<&EventCorrectionsParams::normalisation>("normalisation", "Efficiencies of pairs of detectors"),
                param<&EventCorrectionsParams::randoms>("randoms", "Random coincidences"),
                param<&EventCorrectionsParams::scatter>("scatter", "Scattered coincidences"),

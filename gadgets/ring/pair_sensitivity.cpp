@@ -13,6 +13,7 @@
 
 #include "gadgets/io/nifti/mu_map.hpp"
 #include "gadgets/ring/io/sensitivity_cache.hpp"
+#include "gadgets/ring/mu_maps.hpp"
 #include "kernels/correct/isotopes.hpp"
 #include "kernels/ring/sensitivity/sample_bias.hpp"
 #include "kernels/ring/sensitivity/sensitivity.hpp"
@@ -40,7 +41,7 @@ SensitivitySettings sample_settings(const PairSensitivitySettings& p) {
 }
 
 Sensitivity compute_or_load(const PairSensitivitySettings& p, const Scanner& scanner, const ProjectorRanks& projectors,
-                            const Image* mu, Context& context) {
+                            MuMaps mu, Context& context) {
   const SensitivitySettings settings = sample_settings(p);
   const auto compute = [&] {
     context.log().info("computing the sensitivity image");
@@ -57,6 +58,12 @@ Sensitivity compute_or_load(const PairSensitivitySettings& p, const Scanner& sca
   return SensitivityCache(sensitivity_folder()).get(key, compute, [&](const std::string& line) {
     context.log().warning(line);
   });
+}
+
+void warn_of_mu_energy(const std::filesystem::path& map, Context& context) {
+  if (map.empty()) return;
+  const std::string warning = other_mu_energy(map.string(), mu_map_energy_keV(map), annihilation_keV);
+  if (!warning.empty()) context.log().warning(warning);
 }
 
 // Puts a sample's error into the image.
@@ -79,19 +86,13 @@ void report_sample(const Sensitivity& sampled, double error, Context& context) {
 
 ListModeSensitivity pair_sensitivity(const PairSensitivitySettings& p, const Scanner& scanner,
                                      const ProjectorRanks& projectors, Context& context) {
-  ListModeSensitivity result{.holds = {.attenuation = {.gadget = context.name()}}};
-  if (!p.mu_map.empty() && scanner.lines && scanner.lines->has_attenuation())
+  if (!(p.mu_map.empty() && p.hardware_mu_map.empty()) && scanner.lines && scanner.lines->has_attenuation())
     throw std::runtime_error(
         "mu_map: the data's file of lines has their attenuation, which would count twice: leave the map out");
-  std::optional<Image> mu;
-  if (!p.mu_map.empty()) {
-    mu = read_mu_map(p.mu_map);
-    const std::string warning = other_mu_energy(p.mu_map.string(), mu_map_energy_keV(p.mu_map), annihilation_keV);
-    if (!warning.empty()) context.log().warning(warning);
-    result.holds.attenuation.mu_map = p.mu_map.string();
-    result.holds.attenuation.checksum = checksum_of_mu_map(*mu);
-  }
-  Sensitivity made = compute_or_load(p, scanner, projectors, mu ? &*mu : nullptr, context);
+  const ReadMuMaps mu = read_mu_maps(p.mu_map, p.hardware_mu_map, context.name());
+  for (const auto& file : {p.mu_map, p.hardware_mu_map}) warn_of_mu_energy(file, context);
+  ListModeSensitivity result{.holds = {.attenuation = mu.by}};
+  Sensitivity made = compute_or_load(p, scanner, projectors, mu.maps(), context);
   context.report("sensitivity_exact", made.exact);
   context.report("sensitivity_pairs", made.pairs);
   context.report("sensitivity_relative_error", made.relative_error);

@@ -16,8 +16,8 @@ namespace tofstream {
 struct PairSensitivitySettings {
   GadgetBackend backend = BackendChoice::automatic;
   SensitivityParams sampling;
-  std::filesystem::path mu_map;  // that attenuates the sensitivity; empty: none
-  // What else the cached sensitivity depends on, besides scanner, grid, mu map and sampling: the projector's name and
+  std::filesystem::path mu_map, hardware_mu_map;  // that attenuate the sensitivity; empty: none
+  // What else the cached sensitivity depends on, besides scanner, grid, mu maps and sampling: the projector's name and
   // parameters.
   std::string key;
 };
@@ -37,14 +37,14 @@ std::size_t pair_projector_bytes(const Params& p, std::size_t image, std::size_t
 ListModeSensitivity pair_sensitivity(const PairSensitivitySettings& settings, const Scanner& scanner,
                                      const ProjectorRanks& projectors, Context& context);
 
-/// The same from a projector's Params, which have `backend`, `sensitivity` and `mu_map`. All of them are in the key,
+/// The same from a projector's Params, which have `backend`, `sensitivity`, `mu_map` and `hardware_mu_map`. All of them are in the key,
 /// except those declared not_in_key.
 template <class Type>
 ListModeSensitivity pair_sensitivity(const char* name, const typename Type::Params& p, const Scanner& scanner,
                                      const ProjectorRanks& projectors, Context& context) {
   static const std::vector<ParamInfo> infos = detail::infos_from<typename Type::Params>(Type::params);
   const std::string key = name + (" " + flow_text(write_key_params(infos, &p)));
-  return pair_sensitivity({p.backend, p.sensitivity, p.mu_map, key}, scanner, projectors, context);
+  return pair_sensitivity({p.backend, p.sensitivity, p.mu_map, p.hardware_mu_map, key}, scanner, projectors, context);
 }
 
 }  // namespace tofstream

@@ -38,7 +38,7 @@ void ImageQuantity::add_attenuation(Quantity& image, Context& context) {
   const auto is_made = [&](Correction c) { return image[c].state == CorrectionState::made; };
   const bool cancels = there.mu_map.empty() && !is_made(Correction::randoms) && !is_made(Correction::scatter);
   if (!cancels) image.marks.push_back(differ);
-  warn_once(differ + ": give both the same, by `mu_map` at the pipeline's top", context);
+  warn_once(differ + ": give both the same, by `mu_map` (and `hardware_mu_map`) at the pipeline's top", context);
 }
 
 void ImageQuantity::warn_of_what_is_missing(const Quantity& image, Context& context) {

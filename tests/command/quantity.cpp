@@ -130,6 +130,8 @@ TEST_CASE("event_corrections and the projector have one mu map, or the log names
   CHECK(count(differ.err, "not the same mu map: corrected has ") == 1);
   CHECK(file_holds(differ.err, "projected has "));
   CHECK(file_holds(differ.out, "not quantitative: not the same mu map"));
+  const auto one = run(" --set projected.hardware_mu_map=" + (folder / "mu12.nii").string());
+  CHECK(file_holds(one.err, "mu10.nii and " + (folder / "mu12.nii").string() + " of hardware: give both the same"));
 }
 
 TEST_CASE("post_filter_mm smooths what is written, by one number or three, and every word about the image says so") {

@@ -51,9 +51,9 @@ void require_per_cm(const std::filesystem::path& path, const Image& mu_per_mm) {
       path.string(), largest, largest < least ? "1/mm" : "Hounsfield units, which 'tofstream mu-map' converts"));
 }
 
-std::uint32_t checksum_of_mu_map(const Image& mu) {
+std::uint32_t checksum_of_mu_map(const Image& mu, std::uint32_t before) {
   const Grid& grid = mu.grid;
-  std::uint32_t sum = wire::crc32c(std::as_bytes(std::span(grid.size)));
+  std::uint32_t sum = wire::crc32c(std::as_bytes(std::span(grid.size)), before);
   for (const Vec3& place : {grid.voxel_mm, grid.origin_mm}) {
     const float mm[] = {place.x, place.y, place.z};
     sum = wire::crc32c(std::as_bytes(std::span(mm)), sum);

@@ -18,8 +18,9 @@ Image read_mu_map(const std::filesystem::path& path);
 /// 0.03 (water has 0.096) it would be 1/mm, above 3 (lead has 1.8) Hounsfield units. A map of zeros is taken.
 void require_per_cm(const std::filesystem::path& path, const Image& mu_per_mm);
 
-/// A checksum of the map's voxels and their positions: two maps with the same checksum are the same map.
-std::uint32_t checksum_of_mu_map(const Image& mu);
+/// A checksum of the map's voxels and their positions: two maps with the same checksum are the same map. `before`: of
+/// what goes into it too.
+std::uint32_t checksum_of_mu_map(const Image& mu, std::uint32_t before = 0);
 
 /// What a map's file says of itself: "attenuation, 1/cm at 140.5 keV", or without an energy where none is known.
 std::string mu_map_description(std::optional<double> energy_keV);

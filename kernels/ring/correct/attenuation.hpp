@@ -10,6 +10,16 @@
 
 namespace tofstream {
 
+/// What attenuates photons: maps of linear attenuation (1/mm) on any grids, on the host; null: none.
+struct MuMaps {
+  const Image* object = nullptr;
+  const Image* hardware = nullptr;  // what stays with the scanner where the object moves: a coil, a table
+
+  MuMaps(const Image* object_map = nullptr, const Image* hardware_map = nullptr)
+      : object(object_map), hardware(hardware_map) {}
+  bool any() const { return object || hardware; }
+};
+
 class Attenuation {
  public:
   /// `mu_per_mm`: linear attenuation (1/mm) on any grid, on the host; outside it nothing attenuates. Throws

@@ -46,6 +46,17 @@ void check_additive(const EventBatch& batch, const EventTerms& terms) {
                                         : "the scatter estimate is of ToF bins, the events' terms are not");
 }
 
+// Moved events have a table of moved detectors, whose numbers are the scanner's.
+EventView as_recorded(const EventBatch& batch) {
+  EventView events = batch.view();
+  if (!batch.pose) return events;
+  require_terms(batch.detectors && batch.scanner && batch.scanner->detectors &&
+                    batch.scanner->detectors->size() == batch.detectors->size(),
+                "what stays with the scanner attenuates moved events only where these name its detectors");
+  events.detectors = batch.scanner->detectors->on(batch.memory());
+  return events;
+}
+
 /// Values of a model that is given by pointer, in the memory where events are corrected.
 template <class Model>
 class Placed {
@@ -138,8 +149,9 @@ Backend EventCorrector::backend() const {
 void EventCorrector::set_multiplicative(EventBatch& batch, const EventTerms& terms) {
   require_terms(batch.multiplicative.empty() && batch.additive.empty(), "the events carry correction terms already");
   require_positive(terms.exposure);
-  require_terms(!terms.attenuation || terms.attenuation->backend() == backend(),
-                "events are corrected where lines are followed through the mu map");
+  for (const Attenuation* attenuation : {terms.attenuation, terms.hardware})
+    require_terms(!attenuation || attenuation->backend() == backend(),
+                  "events are corrected where lines are followed through the mu map");
   batch.exposure = terms.exposure;
   Tables& tables = *tables_;
   tables.with_batch(batch, &EventBatch::multiplicative, [&](EventBatch& there) {
@@ -147,6 +159,7 @@ void EventCorrector::set_multiplicative(EventBatch& batch, const EventTerms& ter
     Buffer<float> multiplicative(there.memory(), there.count, tables.stream);
     detail::fill_ones(multiplicative.data(), there.count, tables.memory, tables.stream);
     if (terms.attenuation) terms.attenuation->apply(lookup.events, multiplicative.data(), tables.stream);
+    if (terms.hardware) terms.hardware->apply(as_recorded(there), multiplicative.data(), tables.stream);
     detail::look_up_multiplicative(lookup, multiplicative.data(), tables.memory, tables.stream);
     there.multiplicative = std::move(multiplicative);
   });

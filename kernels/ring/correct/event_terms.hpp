@@ -14,7 +14,8 @@ namespace tofstream {
 
 /// What a batch is to be corrected for; a null pointer leaves that correction out.
 struct EventTerms {
-  const Attenuation* attenuation = nullptr;
+  const Attenuation* attenuation = nullptr;  // of the object, along the line where the object's pose put it
+  const Attenuation* hardware = nullptr;     // of what stays with the scanner, along the line as recorded
   std::shared_ptr<const RandomsModel> randoms = {};
   double randoms_scale = 1;                             // of the batch's time: rate then / rate of the model
   std::shared_ptr<const ScatterEstimate> scatter = {};  // with ToF where the terms are of ToF bins, else without
@@ -39,7 +40,8 @@ class EventCorrector {
 
   /// Sets batch.exposure and batch.multiplicative = e_ij a exposure l_ij: efficiency (1 where the batch's scanner has
   /// none), attenuation, exposure and the batch's pattern of live fractions. Throws std::invalid_argument for events
-  /// that carry terms already, an exposure that is not positive and finite, and attenuation on another backend.
+  /// that carry terms already, an exposure that is not positive and finite, attenuation on another backend, and hardware
+  /// for events that were moved and do not say by which scanner they were recorded.
   void set_multiplicative(EventBatch& batch, const EventTerms& terms);
 
   /// Sets batch.additive where there are randoms, scatter or pairs to be skipped, after set_multiplicative with the same terms. As the EM

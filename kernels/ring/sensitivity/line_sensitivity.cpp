@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -16,12 +15,14 @@ namespace {
 /// What a rank has to project lines with, in its projector's memory.
 class LinesOfRank {
  public:
-  LinesOfRank(ListModeProjector& projector, const Image* mu_per_mm, Stream stream)
+  LinesOfRank(ListModeProjector& projector, const MuMaps& mu, Stream stream)
       : projector_(projector),
         memory_(memory_of(projector.backend())),
         stream_(stream),
         sum_(memory_, projector.grid().voxels(), stream) {
-    if (mu_per_mm) attenuation_.emplace(*mu_per_mm, projector.backend());
+    // A histogram's scanner has not moved.
+    for (const Image* map : {mu.object, mu.hardware})
+      if (map) attenuation_.emplace_back(*map, projector.backend());
   }
 
   void project(const RecordedLines& lines, std::int64_t begin, std::int64_t end) {
@@ -36,7 +37,7 @@ class LinesOfRank {
     EventView view = batch.view();
     view.multiplicative = nullptr;
     view.tof_mm = nullptr;
-    if (attenuation_) attenuation_->apply(view, batch.multiplicative.data(), stream_);
+    for (const Attenuation& each : attenuation_) each.apply(view, batch.multiplicative.data(), stream_);
     sum_.clear(stream_);
     projector_.back(view, batch.multiplicative.data(), sum_.data(), stream_);
     voxels_ = sum_.to_vector();
@@ -50,19 +51,19 @@ class LinesOfRank {
   Memory memory_;
   Stream stream_;
   Buffer<float> sum_;
-  std::optional<Attenuation> attenuation_;
+  std::vector<Attenuation> attenuation_;
   std::int64_t count_ = 0;
   std::vector<float> voxels_;
 };
 
 }  // namespace
 
-Sensitivity sensitivity_of_lines(const RecordedLines& lines, const ProjectorRanks& projectors, const Image* mu_per_mm,
+Sensitivity sensitivity_of_lines(const RecordedLines& lines, const ProjectorRanks& projectors, const MuMaps& mu,
                                  Stream stream, const SensitivityProgress& progress) {
   constexpr std::int64_t lines_at_a_time = 1 << 20;
   const Grid& grid = projectors.first.grid();
   RankWorkers<LinesOfRank> ranks(projectors, [&](ListModeProjector& projector) {
-    return std::make_unique<LinesOfRank>(projector, mu_per_mm, &projector == &projectors.first ? stream : nullptr);
+    return std::make_unique<LinesOfRank>(projector, mu, &projector == &projectors.first ? stream : nullptr);
   });
   std::vector<double> sum(static_cast<std::size_t>(grid.voxels()));
   Sensitivity result{.pairs = lines.size()};

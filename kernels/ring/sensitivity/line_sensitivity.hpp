@@ -8,7 +8,7 @@ namespace tofstream {
 
 /// The exact sum, on the projector's grid and by its `back`; see compute_sensitivity. Throws std::invalid_argument where
 /// no line can count.
-Sensitivity sensitivity_of_lines(const RecordedLines& lines, const ProjectorRanks& projectors, const Image* mu_per_mm,
+Sensitivity sensitivity_of_lines(const RecordedLines& lines, const ProjectorRanks& projectors, const MuMaps& mu,
                                  Stream stream, const SensitivityProgress& progress);
 
 }  // namespace tofstream

@@ -4,20 +4,13 @@
 
 #include <cstdint>
 
+#include "kernels/math/counter_random.hpp"
 #include "kernels/math/host_device.hpp"
 #include "kernels/math/lanes.hpp"
 #include "kernels/ring/sensitivity/pair_list.hpp"
 #include "kernels/types/grid.hpp"
 
 namespace tofstream::detail {
-
-/// A well mixed 64-bit number of a counter (the finaliser of SplitMix64, Steele et al. 2014).
-TOFSTREAM_HOST_DEVICE inline std::uint64_t mixed(std::uint64_t seed, std::uint64_t counter) {
-  std::uint64_t z = seed + 0x9e3779b97f4a7c15u * (counter + 1);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
 
 /// All `pairs` of a list, or one pair from each of `cells` cells of equal size. A sample's cells are cut into groups of
 /// `replicates`, a prime, and each replicate draws one cell of every group: replicate r the cell shift + r stride (mod

@@ -13,7 +13,7 @@
 
 namespace tofstream::detail {
 
-PosedDetectors::PosedDetectors(const Scanner& scanner, Memory memory, Stream stream) {
+PosedDetectors::PosedDetectors(const Scanner& scanner, Memory memory, Stream stream, bool keeps_still) {
   if (!scanner.poses || scanner.poses->empty()) return;
   const PoseShares& poses = *scanner.poses;
   const auto table = static_cast<std::size_t>(scanner.detectors->size());
@@ -28,17 +28,22 @@ PosedDetectors::PosedDetectors(const Scanner& scanner, Memory memory, Stream str
     shares.push_back(static_cast<float>(each.share));
     ends.push_back(static_cast<float>(sum += each.share));
   }
-  detectors_ = Buffer<Detector>(Memory::host, static_cast<std::int64_t>(table * poses.size()));
+  const auto all = static_cast<std::int64_t>(table * poses.size());
+  detectors_ = Buffer<Detector>(Memory::host, all);
+  if (keeps_still) still_ = Buffer<Detector>(Memory::host, all);
   tbb::parallel_for(std::size_t{0}, poses.size(), [&](std::size_t p) {
     for (std::size_t d = 0; d < table; ++d) {
-      const Vec3d at = scanner.detectors->position(static_cast<std::uint32_t>(d)).as<double>();
-      detectors_[static_cast<std::int64_t>(p * table + d)] = {poses[p].pose(at).as<float>(), 0};
+      const Vec3 at = scanner.detectors->position(static_cast<std::uint32_t>(d));
+      const auto number = static_cast<std::int64_t>(p * table + d);
+      detectors_[number] = {poses[p].pose(at.as<double>()).as<float>(), 0};
+      if (keeps_still) still_[number] = {at, 0};
     }
   });
   shares_ = Buffer<float>::from(shares);
   ends_ = Buffer<float>::from(ends);
   if (!on_host(memory)) {
     detectors_ = detectors_.to(memory, stream);
+    if (keeps_still) still_ = still_.to(memory, stream);
     shares_ = shares_.to(memory, stream);
     ends_ = ends_.to(memory, stream);
   }

@@ -77,17 +77,18 @@ void validate(const SensitivitySettings& s) {
 /// Draws batches of pairs and projects them, in the memory of a rank's projector.
 class Drawing {
  public:
-  Drawing(const Scanner& scanner, ListModeProjector& projector, const SensitivitySettings& settings,
-          const Image* mu_per_mm, Stream stream)
+  Drawing(const Scanner& scanner, ListModeProjector& projector, const SensitivitySettings& settings, const MuMaps& mu,
+          Stream stream)
       : list_(scanner, memory_of(projector.backend()), stream),
-        posed_(scanner, memory_of(projector.backend()), stream),
+        posed_(scanner, memory_of(projector.backend()), stream, mu.hardware != nullptr),
         plan_(make_plan(list_.size(), posed_.places(), settings)),
         projector_(projector),
         reach_(projector.grid(), projector.reach_mm()),
         capacity_(std::max<std::int64_t>(std::min(settings.batch_pairs, plan_.sample.draws()), 1)),
         batch_(capacity_, memory_of(projector.backend()), stream),
         stream_(stream) {
-    if (mu_per_mm) attenuation_.emplace(*mu_per_mm, projector.backend());
+    if (mu.object) attenuation_.emplace(*mu.object, projector.backend());
+    if (mu.hardware) hardware_.emplace(*mu.hardware, projector.backend());
   }
 
   const Plan& plan() const { return plan_; }
@@ -102,6 +103,9 @@ class Drawing {
     const EventView lines = batch_.events(poses.count > 0 ? poses.detectors : list_.view().detectors);
     if (lines.count == 0) return 0;
     if (attenuation_) attenuation_->apply(lines, batch_.values(), stream_);
+    if (hardware_)
+      hardware_->apply(batch_.events(poses.count > 0 ? posed_.still() : list_.view().detectors), batch_.values(),
+                       stream_);
     projector_.back(lines, batch_.values(), target, stream_);
     return lines.count;
   }
@@ -114,7 +118,7 @@ class Drawing {
   detail::Reach reach_;
   std::int64_t capacity_;
   PairBatch batch_;
-  std::optional<Attenuation> attenuation_;
+  std::optional<Attenuation> attenuation_, hardware_;
   Stream stream_;
 };
 
@@ -123,12 +127,12 @@ class Drawing {
 class Drawings {
  public:
   Drawings(const Scanner& scanner, const ProjectorRanks& projectors, const SensitivitySettings& settings,
-           const Image* mu_per_mm, Stream stream)
+           const MuMaps& mu, Stream stream)
       : memory_(memory_of(projectors.first.backend())),
         stream_(stream),
         ranks_(projectors, [&](ListModeProjector& projector) {
           const bool is_first = &projector == &projectors.first;
-          auto rank = std::make_unique<Rank>(scanner, projector, settings, mu_per_mm, is_first ? stream : nullptr);
+          auto rank = std::make_unique<Rank>(scanner, projector, settings, mu, is_first ? stream : nullptr);
           if (!is_first) rank->sum = Image::zeros(projector.grid(), memory_);
           return rank;
         }) {}
@@ -160,9 +164,9 @@ class Drawings {
 
  private:
   struct Rank {
-    Rank(const Scanner& scanner, ListModeProjector& projector, const SensitivitySettings& settings,
-         const Image* mu_per_mm, Stream stream)
-        : drawing(scanner, projector, settings, mu_per_mm, stream) {}
+    Rank(const Scanner& scanner, ListModeProjector& projector, const SensitivitySettings& settings, const MuMaps& mu,
+         Stream stream)
+        : drawing(scanner, projector, settings, mu, stream) {}
     Drawing drawing;
     Image sum;               // of a batch; the first rank's is the mean's
     std::int64_t lines = 0;  // of the last batch
@@ -193,19 +197,19 @@ SensitivitySettings default_sensitivity(Backend backend) {
 }
 
 Sensitivity compute_sensitivity(const Scanner& scanner, const ProjectorRanks& projectors,
-                                const SensitivitySettings& settings, const Image* mu_per_mm, Stream stream,
+                                const SensitivitySettings& settings, MuMaps mu, Stream stream,
                                 const SensitivityProgress& progress) {
   validate(settings);
   scanner.validate();
   if (scanner.lines && scanner.poses)
     throw std::invalid_argument("the lines of a histogram do not say when they counted: its scanner cannot have moved");
-  if (scanner.lines) return sensitivity_of_lines(*scanner.lines, projectors, mu_per_mm, stream, progress);
+  if (scanner.lines) return sensitivity_of_lines(*scanner.lines, projectors, mu, stream, progress);
   const ListModeProjector& projector = projectors.first;
-  Drawings drawings(scanner, projectors, settings, mu_per_mm, stream);
+  Drawings drawings(scanner, projectors, settings, mu, stream);
   const auto [sample, most] = drawings.first().plan();
   if (sample.pairs == 0) throw std::invalid_argument("the scanner has no pair of detectors in coincidence");
   const bool exact = sample.exact();
-  const detail::SymmetryGroup symmetries = !exact && !mu_per_mm && !scanner.poses && settings.symmetric
+  const detail::SymmetryGroup symmetries = !exact && !mu.any() && !scanner.poses && settings.symmetric
                                                ? detail::common_symmetries(scanner, projector.grid())
                                                : detail::SymmetryGroup{};
   const std::int64_t looked_at = sample.pairs * drawings.first().places();

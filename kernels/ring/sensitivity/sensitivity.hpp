@@ -8,6 +8,7 @@
 #include <string>
 
 #include "kernels/project/projector_ranks.hpp"
+#include "kernels/ring/correct/attenuation.hpp"
 #include "kernels/ring/sensitivity/sample_bias.hpp"
 #include "kernels/types/image.hpp"
 #include "kernels/types/scanner.hpp"
@@ -42,24 +43,24 @@ struct Sensitivity {
 using SensitivityProgress = std::function<void(double)>;
 
 /// The sensitivity on the projector's grid by its `back`, all on its backend (and the stream); complete on return.
-/// `mu_per_mm`: linear attenuation on any grid (host), whose integrals along each LOR, from detector to detector by
-/// Joseph's projector on that grid, attenuate it; null for none. Sampling: the ordered list of all pairs is cut into
+/// `mu`: maps whose integrals along each LOR, from detector to detector by Joseph's projector on a map's own grid,
+/// attenuate it. Sampling: the ordered list of all pairs is cut into
 /// equal cells, and a replicate draws one pair in each of many cells spread over the list; CPU and CUDA draw the same.
 /// At least eight replicates are drawn, and more until their spread gives the wanted error or no more may be drawn:
 /// `relative_error` says what was reached. Without attenuation they are averaged over the symmetries of scanner and
 /// grid. `image` is the mean of seven replicates in eight, and `noise` has the rest. Throws std::invalid_argument for
 /// settings that are not positive, a scanner whose tables are wrong or that has no pair in coincidence, and a mu map
 /// without voxels. The sensitivity of a scanner with recorded `lines` is the exact sum over these. With `poses` it is the
-/// mean over these, each with its share; the mu map moves with the object. Ranks share the batches of pairs or lines,
+/// mean over these, each with its share; the object's mu map moves with it, that of hardware does not. Ranks share the batches of pairs or lines,
 /// whose sums are added in their order: their number changes no bit where a projector gives a batch's sum always alike.
 Sensitivity compute_sensitivity(const Scanner& scanner, const ProjectorRanks& projectors,
-                                const SensitivitySettings& settings = {}, const Image* mu_per_mm = nullptr,
-                                Stream stream = nullptr, const SensitivityProgress& progress = {});
+                                const SensitivitySettings& settings = {}, MuMaps mu = {}, Stream stream = nullptr,
+                                const SensitivityProgress& progress = {});
 
-/// SHA-256 (hexadecimal) of all that the result depends on: the scanner's tables, grid, mu map,
+/// SHA-256 (hexadecimal) of all that the result depends on: the scanner's tables, grid, mu maps,
 /// settings that matter and `projector_description` (the caller's words for kind and settings).
 std::string sensitivity_key(const Scanner& scanner, const Grid& grid, const std::string& projector_description,
-                            const SensitivitySettings& settings = {}, const Image* mu_per_mm = nullptr);
+                            const SensitivitySettings& settings = {}, MuMaps mu = {});
 
 }  // namespace tofstream
 // SPDX-License-Identifier: Apache-2.0

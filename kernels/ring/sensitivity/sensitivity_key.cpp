@@ -76,6 +76,12 @@ void add_grid(Hash& hash, const Grid& grid) {
   hash.value(grid.blob.alpha);
 }
 
+void add_map(Hash& hash, const Image& mu) {
+  add_grid(hash, mu.grid);
+  const auto voxels = mu.voxels.span();
+  hash.array(voxels.data(), voxels.size());
+}
+
 void add_scanner(Hash& hash, const Scanner& scanner) {
   hash.value(scanner.detectors->size());
   for (std::int64_t d = 0; d < scanner.detectors->size(); ++d)
@@ -115,7 +121,7 @@ void add_scanner(Hash& hash, const Scanner& scanner) {
 }  // namespace
 
 std::string sensitivity_key(const Scanner& scanner, const Grid& grid, const std::string& projector_description,
-                            const SensitivitySettings& settings, const Image* mu_per_mm) {
+                            const SensitivitySettings& settings, MuMaps mu) {
   scanner.validate();
   Hash hash;
   hash.text(algorithm);
@@ -128,11 +134,11 @@ std::string sensitivity_key(const Scanner& scanner, const Grid& grid, const std:
   hash.value(settings.symmetric);
   hash.value(settings.seed);
   hash.value(settings.replicate_pairs);
-  hash.value(mu_per_mm != nullptr);
-  if (mu_per_mm) {
-    add_grid(hash, mu_per_mm->grid);
-    const auto voxels = mu_per_mm->voxels.span();
-    hash.array(voxels.data(), voxels.size());
+  hash.value(mu.object != nullptr);
+  if (mu.object) add_map(hash, *mu.object);
+  if (mu.hardware) {
+    hash.text("hardware");
+    add_map(hash, *mu.hardware);
   }
   return hash.hexadecimal();
 }

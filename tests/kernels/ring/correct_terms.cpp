@@ -76,7 +76,13 @@ TEST_CASE("terms are efficiency x attenuation x exposure, and randoms and scatte
     const auto scatter = flat_scatter(of_bins ? 3 : 1);
     std::vector<float> survival(2000, 1.0f);
     attenuation.apply(events.view(), survival.data());
-    set_terms(events, {&attenuation, randoms, 1.5, scatter, 0.8, 20.0, of_bins});
+    set_terms(events, {.attenuation = &attenuation,
+                       .randoms = randoms,
+                       .randoms_scale = 1.5,
+                       .scatter = scatter,
+                       .exposure = 0.8,
+                       .reference_s = 20.0,
+                       .tof = of_bins});
     CHECK(events.exposure == 0.8);
     int infinite = 0;
     for (std::int64_t i = 0; i < events.count; ++i) {
@@ -121,6 +127,34 @@ TEST_CASE("what does not fit together is refused in plain words") {
   refused({.exposure = 0}, "positive exposure", as_is);
   refused({.randoms = randoms}, "coincidence window", [](EventBatch& e) { e.tof.window_mm = 0; });
   refused({}, "already", [](EventBatch& e) { set_terms(e, {}); });
+}
+
+TEST_CASE("what stays with the scanner attenuates moved events along the line that was recorded") {
+  const auto scanner = make_scanner(small_ring());
+  const Grid grid = Grid::centred(110, 110, 60, {2, 2, 2});
+  const RigidPose pose = pose_of_quaternion({1, 0.1, 0, 0.2}, {30, -20, 10});
+  for (const Backend backend : {Backend::cpu, Backend::cuda}) {
+    if (backend == Backend::cuda && !gpu_or_skip()) continue;
+    const Attenuation mu(mu_per_mm(grid), backend);
+    const EventBatch recorded = random_events(scanner, 2000, 4);
+    EventBatch placed = recorded;
+    placed.detectors = moved(*scanner->detectors, pose);
+    placed.pose = std::make_shared<const RigidPose>(pose);
+    const auto terms_of = [&](EventBatch events, const EventTerms& terms) {
+      set_terms(events, terms, backend);
+      return events.multiplicative.to_vector();
+    };
+    const auto still = terms_of(recorded, {.attenuation = &mu});
+    CHECK(terms_of(placed, {.hardware = &mu}) == still);
+    CHECK(terms_of(recorded, {.hardware = &mu}) == still);
+    const auto along = terms_of(placed, {.attenuation = &mu}),
+               both = terms_of(placed, {.attenuation = &mu, .hardware = &mu}), neither = terms_of(placed, {});
+    CHECK(along != still);
+    for (std::size_t i = 0; i < both.size(); ++i)
+      CHECK(both[i] * neither[i] == approx(still[i] * along[i]).epsilon(1e-5));
+    placed.scanner = nullptr;
+    CHECK_THROWS_WITH(terms_of(placed, {.hardware = &mu}), doctest::Contains("only where these name its detectors"));
+  }
 }
 
 TEST_CASE("one corrector takes up another scanner, other randoms and other scatter") {

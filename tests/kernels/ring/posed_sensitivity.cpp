@@ -62,6 +62,15 @@ double inner_difference(const Image& a, const Image& b, int border) {
   return std::sqrt(squares / static_cast<double>(grid.voxels())) / largest;
 }
 
+/// A bar beside the axis, 1/mm.
+Image bar_beside_the_axis() {
+  Image mu = Image::zeros(Grid::centred(16, 16, 12, {8, 8, 8}), Memory::host);
+  for (int k = 2; k < 9; ++k)
+    for (int j = 3; j < 6; ++j)
+      for (int i = 4; i < 14; ++i) mu.voxels[mu.grid.index(i, j, k)] = 0.01f;
+  return mu;
+}
+
 }  // namespace
 
 TEST_CASE("the sensitivity of several poses is the mean of the still scanner's, moved") {
@@ -78,6 +87,35 @@ TEST_CASE("the sensitivity of several poses is the mean of the still scanner's, 
     expected.voxels[v] = 0.5f * still.voxels[v] + 0.3f * one.voxels[v] + 0.2f * other.voxels[v];
   CHECK(inner_difference(mean.image, expected, 2) < 1e-6);
   CHECK(inner_difference(still, expected, 2) > 1e-2);
+}
+
+TEST_CASE("what stays with the scanner attenuates a pair's line where the scanner stood, the object where it was") {
+  const Scanner toy = toy_scanner();
+  const auto projector = make_joseph_reference(wide, {});
+  const Image hardware = bar_beside_the_axis();
+  const RigidPose shifted = pose_of_matrix({1, 0, 0, 12, 0, 1, 0, -6, 0, 0, 1, 5});
+  SUBCASE("alone") {
+    const Image still = compute_sensitivity(toy, *projector, {}, {nullptr, &hardware}).image;
+    CHECK(still.voxels.to_vector() == compute_sensitivity(toy, *projector, {}, &hardware).image.voxels.to_vector());
+    const Image mean =
+        compute_sensitivity(in_poses(toy, {{{}, 0.7}, {shifted, 0.3}}), *projector, {}, {nullptr, &hardware}).image;
+    Image expected = taken(still, false, 2, -1, 1);
+    for (std::int64_t v = 0; v < expected.voxels.size(); ++v)
+      expected.voxels[v] = 0.7f * still.voxels[v] + 0.3f * expected.voxels[v];
+    CHECK(inner_difference(mean, expected, 2) < 1e-6);
+    const Image along =
+        compute_sensitivity(in_poses(toy, {{{}, 0.7}, {shifted, 0.3}}), *projector, {}, &hardware).image;
+    CHECK(inner_difference(along, expected, 2) > 1e-3);  // as if it moved with the object
+  }
+  SUBCASE("with an object that moves") {
+    Image object = bar_beside_the_axis(), where_it_was = bar_beside_the_axis();
+    object.grid.origin_mm = object.grid.origin_mm + Vec3{-8, 20, 4};
+    where_it_was.grid.origin_mm = object.grid.origin_mm - Vec3{12, -6, 5};
+    const Image moved_along =
+        compute_sensitivity(in_poses(toy, {{shifted, 1}}), *projector, {}, {&object, &hardware}).image;
+    const Image still = compute_sensitivity(toy, *projector, {}, {&where_it_was, &hardware}).image;
+    CHECK(inner_difference(moved_along, taken(still, false, 2, -1, 1), 2) < 1e-6);
+  }
 }
 
 TEST_CASE("a sample of pairs in poses comes as near to all of them as it says") {
@@ -111,6 +149,11 @@ TEST_CASE("the key of a sensitivity knows the poses, and recorded lines have non
   CHECK(key(one) != key(toy));
   CHECK(key(one) != key(two));
   CHECK(key(one) == key(in_poses(toy, {{quarter_turn(), 1}})));
+  const Image mu = bar_beside_the_axis();
+  const auto with = [&](const MuMaps& maps) { return sensitivity_key(one, wide, "p", {}, maps); };
+  CHECK(with(&mu) != with({nullptr, &mu}));
+  CHECK(with(&mu) != with({&mu, &mu}));
+  CHECK(with({nullptr, &mu}) != key(one));
 }
 
 // Turned, so that no line runs at 45 degrees, where rounding decides which axis is the predominant one.
@@ -137,12 +180,17 @@ TEST_CASE("on a GPU the same pairs are drawn in the same poses, and the sensitiv
   const auto scanner = make_scanner(small_ring());
   const Scanner moving = in_poses(*scanner, {{{}, 0.25}, {quarter_turn({15, 0, 9}), 0.75}});
   const Grid grid = Grid::centred(12, 12, 8, {20, 20, 15});
+  const Image mu = bar_beside_the_axis();
   for (const std::int64_t exact_pairs : {std::int64_t{0}, std::int64_t{50'000'000}}) {
     const SensitivitySettings settings{.exact_pairs = exact_pairs, .error = 0.03, .replicate_pairs = 2000};
-    const Sensitivity here = compute_sensitivity(moving, *make_joseph_projector(grid, {}, Backend::cpu), settings),
-                      there = compute_sensitivity(moving, *make_joseph_projector(grid, {}, Backend::cuda), settings);
-    CHECK(here.projected == there.projected);
-    CHECK(compare(there.image, here.image).nrms < 1e-6);
+    for (const MuMaps& maps : {MuMaps{}, MuMaps{nullptr, &mu}, MuMaps{&mu, &mu}}) {
+      const auto made = [&](Backend backend) {
+        return compute_sensitivity(moving, *make_joseph_projector(grid, {}, backend), settings, maps);
+      };
+      const Sensitivity here = made(Backend::cpu), there = made(Backend::cuda);
+      CHECK(here.projected == there.projected);
+      CHECK(compare(there.image, here.image).nrms < 1e-6);
+    }
   }
 }
 // SPDX-License-Identifier: Apache-2.0
