@@ -41,6 +41,13 @@ struct EnergyAcceptance {
     const double sigma = root_of_two * at_511 * (is_share_of_energy ? ratio : std::sqrt(ratio));
     return 0.5 * (std::erf((high_keV - energy_keV) / sigma) - std::erf((low_keV - energy_keV) / sigma));
   }
+  /// Below this energy hardly any photon is accepted: less than one in a million.
+  double least_keV() const {
+    constexpr double hardly = 1e-6, step_keV = 1;
+    double at = low_keV;
+    while (at > step_keV && share(at) > hardly) at -= step_keV;
+    return at;
+  }
 };
 
 }  // namespace tofstream

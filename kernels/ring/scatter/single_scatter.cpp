@@ -12,67 +12,12 @@
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
 
-#include "kernels/analysis/block_means.hpp"
+#include "kernels/ring/scatter/ray_image.hpp"
 #include "kernels/ring/scatter/scatter_plan.hpp"
 
 namespace tofstream {
 
-namespace {
-
-using ring_scatter::RayBox, ring_scatter::RayView;
-
-/// The box that holds two.
-RayBox box_of(const RayBox& one, const RayBox& other) {
-  RayBox box;
-  for (int axis = 0; axis < 3; ++axis) {
-    box.low.set(axis, std::min(one.low[axis], other.low[axis]));
-    box.high.set(axis, std::max(one.high[axis], other.high[axis]));
-  }
-  return box;
-}
-
-/// Scatter is smooth: voxels of 8 mm show all of it.
-Image in_coarse_voxels(const Image& image) {
-  constexpr float wanted_mm = 8;
-  std::array<int, 3> factors;
-  for (int axis = 0; axis < 3; ++axis)
-    factors[static_cast<std::size_t>(axis)] =
-        std::clamp(static_cast<int>(wanted_mm / image.grid.voxel_mm[axis]), 1, image.grid.size[axis]);
-  return block_means(image, factors);
-}
-
-void require_voxels(const Image& image, const char* name) {
-  if (image.grid.has_blobs()) throw std::invalid_argument(fmt::format("the {} is of blobs: take one of voxels", name));
-  validate(image.grid);
-  for (const float value : image.voxels.span())
-    if (!(value >= 0 && std::isfinite(value)))
-      throw std::invalid_argument(
-          fmt::format("the {} holds {}: scatter needs values that are finite and not negative", name, value));
-}
-
-void require_mu(const Image& mu) {
-  const float most = std::ranges::max(mu.voxels.span());
-  constexpr float most_per_mm = 0.1f, least_per_mm = 0.001f;  // lead has 0.18, bone 0.017, water 0.0096
-  if (most > most_per_mm)
-    throw std::invalid_argument(fmt::format(
-        "the mu map goes up to {:g} per cm: are these Hounsfield units? `tofstream mu-map` makes a map of them",
-        10 * most));
-  if (most < least_per_mm)
-    throw std::invalid_argument(
-        fmt::format("the mu map goes up to {:g} per cm, and water has 0.096: is it per mm, or empty?", 10 * most));
-}
-
-void require_acceptance(const EnergyAcceptance& energy) {
-  if (!(energy.low_keV > 0 && energy.low_keV < electron_keV && energy.high_keV > electron_keV))
-    throw std::invalid_argument(
-        fmt::format("an energy window of {:g} to {:g} keV does not hold 511 keV", energy.low_keV, energy.high_keV));
-  if (!(energy.resolution > 0 && energy.resolution < 1))
-    throw std::invalid_argument(
-        fmt::format("an energy resolution of {:g}: give the width at half maximum as a share of 511 keV, such as 0.1",
-                    energy.resolution));
-}
-
-}  // namespace
+using ring_scatter::RayImage;
 
 ScatterSampling ScatterSampling::of(double reach_mm, double half_length_mm, double tof_sigma_mm) {
   constexpr double radial_mm = 20, axial_mm = 40;
@@ -94,50 +39,25 @@ ScatterSampling ScatterSampling::of(double reach_mm, double half_length_mm, doub
   return made;
 }
 
-/// An image with zeros all about it.
-class SingleScatter::RayImage {
- public:
-  explicit RayImage(const Image& image) {
-    view_.edge_mm = image.grid.voxel_mm.as<double>();
-    view_.origin_mm = image.grid.origin_mm.as<double>() - view_.edge_mm;
-    std::int64_t voxels = 1;
-    for (int axis = 0; axis < 3; ++axis) {
-      view_.size[axis] = image.grid.size[axis] + 2;
-      voxels *= view_.size[axis];
-    }
-    values_.assign(static_cast<std::size_t>(voxels), 0.0f);
-    for (int k = 0; k < image.grid.size[2]; ++k)
-      for (int j = 0; j < image.grid.size[1]; ++j)
-        std::copy_n(image.voxels.data() + image.grid.index(0, j, k), image.grid.size[0],
-                    values_.data() + 1 + std::int64_t{view_.size[0]} * (j + 1 + std::int64_t{view_.size[1]} * (k + 1)));
-    view_.values = values_.data();
-  }
-  RayImage(const RayImage&) = delete;
-  RayImage& operator=(const RayImage&) = delete;
-
-  const RayView& view() const { return view_; }
-  /// All where it is not 0.
-  RayBox box() const {
-    Vec3d high = view_.origin_mm;
-    for (int axis = 0; axis < 3; ++axis) high.set(axis, high[axis] + (view_.size[axis] - 1) * view_.edge_mm[axis]);
-    return {view_.origin_mm, high};
-  }
-  double least_edge() const { return std::min({view_.edge_mm.x, view_.edge_mm.y, view_.edge_mm.z}); }
-
- private:
-  RayView view_;
-  std::vector<float> values_;
-};
+void require_lines(const ScatterSampling& sampling, const ScatterDetectors& detectors) {
+  const ScatterEstimate& lattice = sampling.lattice;
+  validate_lattice(lattice);
+  const double reach = 0.5 * (lattice.size[0] - 1) * static_cast<double>(lattice.radial_mm);
+  if (!(reach < 0.99 * detectors.radius_mm))
+    throw std::invalid_argument(fmt::format("scatter on lines {:.0f} mm from the axis, with detectors at {:.0f} mm",
+                                            reach, detectors.radius_mm));
+  if (lattice.has_tof() && !(sampling.tof_sigma_mm > 0))
+    throw std::invalid_argument("scatter by ToF needs the scanner's ToF resolution");
+}
 
 SingleScatter::SingleScatter(const Image& mu_per_mm, const ScatterDetectors& detectors, double point_mm,
                              double least_mu_per_mm)
     : detectors_(detectors) {
-  require_voxels(mu_per_mm, "mu map");
-  require_mu(mu_per_mm);
-  require_acceptance(detectors.energy);
+  ring_scatter::require_mu(mu_per_mm);
+  ring_scatter::require_acceptance(detectors.energy);
   if (!(point_mm > 0 && point_mm <= 200))
     throw std::invalid_argument(fmt::format("scatter points {:g} mm apart: they must be in (0, 200]", point_mm));
-  const Image mu = in_coarse_voxels(mu_per_mm);
+  const Image mu = ring_scatter::in_coarse_voxels(mu_per_mm);
   mu_ = std::make_shared<const RayImage>(mu);
   set_points(mu, point_mm, least_mu_per_mm);
   set_table();
@@ -244,7 +164,7 @@ void SingleScatter::set_legs(const RayImage& activity, ring_scatter::ScatterPlan
   ring_scatter::LegLaw& law = plan.law;
   law.mu = mu_->view();
   law.activity = activity.view();
-  law.box = box_of(mu_->box(), activity.box());
+  law.box = ring_scatter::box_of(mu_->box(), activity.box());
   law.crystal = detectors_.crystal;
   constexpr double most_of_edge = 0.6;
   law.sample_mm = most_of_edge * std::min(mu_->least_edge(), activity.least_edge());
@@ -258,16 +178,10 @@ void SingleScatter::set_legs(const RayImage& activity, ring_scatter::ScatterPlan
 
 ScatterEstimate SingleScatter::estimate(const Image& activity, const ScatterSampling& sampling, Backend backend,
                                         const std::function<void(std::int64_t)>& progress) const {
-  require_voxels(activity, "image");
-  const RayImage emitted(in_coarse_voxels(activity));
+  ring_scatter::require_voxels(activity, "image");
+  const RayImage emitted(ring_scatter::in_coarse_voxels(activity));
+  require_lines(sampling, detectors_);
   ScatterEstimate made = sampling.lattice;
-  validate_lattice(made);
-  const double reach = 0.5 * (made.size[0] - 1) * static_cast<double>(made.radial_mm);
-  if (!(reach < 0.99 * detectors_.radius_mm))
-    throw std::invalid_argument(fmt::format("scatter on lines {:.0f} mm from the axis, with detectors at {:.0f} mm",
-                                            reach, detectors_.radius_mm));
-  if (made.has_tof() && !(sampling.tof_sigma_mm > 0))
-    throw std::invalid_argument("scatter by ToF needs the scanner's ToF resolution");
   ring_scatter::ScatterPlan plan;
   plan.points = points_;
   plan.angles = angles_;

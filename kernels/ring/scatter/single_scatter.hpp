@@ -26,6 +26,7 @@
 #include "kernels/math/compton.hpp"
 #include "kernels/memory/memory.hpp"
 #include "kernels/ring/correct/scatter.hpp"
+#include "kernels/ring/scatter/ray_image.hpp"
 #include "kernels/ring/scatter/scatter_plan.hpp"
 #include "kernels/types/geometric_efficiency.hpp"
 #include "kernels/types/image.hpp"
@@ -52,6 +53,10 @@ struct ScatterSampling {
   static ScatterSampling of(double reach_mm, double half_length_mm, double tof_sigma_mm);
 };
 
+/// Throws std::invalid_argument, one line, for samples that cannot be: a lattice without lines, lines as far from the
+/// axis as the detectors, ToF without a sigma.
+void require_lines(const ScatterSampling& sampling, const ScatterDetectors& detectors);
+
 class SingleScatter {
  public:
   /// In `mu_per_mm` (at 511 keV), in voxels, on any grid, on the host; of voxels smaller than 8 mm the means of blocks
@@ -69,15 +74,13 @@ class SingleScatter {
                            const std::function<void(std::int64_t)>& progress = {}) const;
 
  private:
-  class RayImage;
-
   void set_points(const Image& mu, double point_mm, double least_mu_per_mm);
   void set_table();
   void set_lines(const ScatterEstimate& lattice, ring_scatter::ScatterPlan& plan) const;
   void set_spectrum(const ScatterSampling& sampling, ring_scatter::ScatterPlan& plan) const;
-  void set_legs(const RayImage& activity, ring_scatter::ScatterPlan& plan) const;
+  void set_legs(const ring_scatter::RayImage& activity, ring_scatter::ScatterPlan& plan) const;
 
-  std::shared_ptr<const RayImage> mu_;
+  std::shared_ptr<const ring_scatter::RayImage> mu_;
   ScatterDetectors detectors_;
   std::vector<ring_scatter::ScatterPoint> points_;
   std::vector<ring_scatter::AngleEntry> angles_;  // by the cosine

@@ -27,16 +27,11 @@ struct PhantomMatter {
   }
 };
 
-// Below this energy hardly any photon is accepted.
-double least_accepted_keV(const EnergyAcceptance& energy) {
-  if (!(energy.low_keV > 0 && energy.high_keV > energy.low_keV && energy.resolution > 0 && energy.resolution < 1))
-    throw std::invalid_argument(
-        fmt::format("scatter: no scanner accepts {:g} to {:g} keV at a resolution of {:g} of 511 keV", energy.low_keV,
-                    energy.high_keV, energy.resolution));
-  constexpr double hardly = 1e-6, step_keV = 1;
-  double at = energy.low_keV;
-  while (at > step_keV && energy.share(at) > hardly) at -= step_keV;
-  return at;
+void require_acceptance(const EnergyAcceptance& energy) {
+  if (energy.low_keV > 0 && energy.high_keV > energy.low_keV && energy.resolution > 0 && energy.resolution < 1) return;
+  throw std::invalid_argument(
+      fmt::format("scatter: no scanner accepts {:g} to {:g} keV at a resolution of {:g} of 511 keV", energy.low_keV,
+                  energy.high_keV, energy.resolution));
 }
 
 }  // namespace
@@ -47,11 +42,9 @@ Vec3d deflected(Vec3d direction, double sigma_rad, RandomStream& random) {
 }
 
 ScatteredPairs::ScatteredPairs(const Phantom& phantom, const EnergyAcceptance& energy, DecayBlur blur)
-    : energy_(energy),
-      blur_(blur),
-      share_at_511_(energy.share(electron_keV)),
-      least_keV_(least_accepted_keV(energy)),
-      box_(phantom.bounds()) {
+    : energy_(energy), blur_(blur), share_at_511_(energy.share(electron_keV)), box_(phantom.bounds()) {
+  require_acceptance(energy);
+  least_keV_ = energy.least_keV();
   const double margin = 6 * blur.range_mm + 1;
   box_ = {box_.low - Vec3d{margin, margin, margin}, box_.high + Vec3d{margin, margin, margin}};
   std::vector<double> rates;

@@ -52,7 +52,7 @@ class ScatteredPairs {
 
   EnergyAcceptance energy_;
   DecayBlur blur_;
-  double share_at_511_, least_keV_, most_per_mm_ = 0;
+  double share_at_511_, least_keV_ = 0, most_per_mm_ = 0;
   Box3 box_;
   std::vector<std::size_t> solids_;  // with activity
   double rate_ = 0;

@@ -1,28 +1,22 @@
 // Single scatter against closed forms, an integral of its own along emissions, and another program's Monte Carlo.
 #include <cmath>
 #include <numbers>
+#include <numeric>
 #include <string>
 #include <vector>
 
 #include "kernels/ring/scatter/single_scatter.hpp"
 #include "tests/kernels/projector_support.hpp"
+#include "tests/kernels/ring/scatter_support.hpp"
 #include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
+using tofstream::testing::MonteCarloCase, tofstream::testing::image_of, tofstream::testing::recorded_a_decay;
 
 namespace {
 
 constexpr double single_pi = std::numbers::pi;
-
-Image image_of(const Grid& grid, auto&& value) {
-  Image image = Image::zeros(grid);
-  for (int k = 0; k < grid.size[2]; ++k)
-    for (int j = 0; j < grid.size[1]; ++j)
-      for (int i = 0; i < grid.size[0]; ++i)
-        image.voxels[grid.index(i, j, k)] = static_cast<float>(value(grid.centre(i, j, k).as<double>()));
-  return image;
-}
 
 /// A sphere of water about the middle with a source in it that is a smaller sphere, and a cylinder of detectors.
 struct Sphere {
@@ -104,21 +98,6 @@ struct Sphere {
     for (double* const sum : {&sums.all, &sums.first, &sums.second}) *sum /= own;
     return sums;
   }
-};
-
-/// MCGPU-PET's case (GitHub DIDSR/MCGPU-PET, commit dc122b2): water of radius 100 mm and length 200 mm with a source of
-/// radius 20 mm at x = 40 mm, detectors at 400 mm within 120 mm of the middle.
-struct MonteCarloCase {
-  static constexpr double radius = 400, half = 120, voxels = 4000, voxel_mm3 = 64;
-  Image activity;
-  SingleScatter scatter;
-
-  MonteCarloCase()
-      : activity(of([](Vec3d at) { return std::hypot(at.x - 40, at.y) <= 20 ? 1 : 0; })),
-        scatter(of([](Vec3d at) { return std::hypot(at.x, at.y) <= 100 ? 0.0095953 : 0; }),
-                {.radius_mm = radius,
-                 .energy = {.low_keV = 435, .high_keV = 650, .resolution = 0.12, .is_share_of_energy = true}}) {}
-  static Image of(auto&& value) { return image_of(Grid::centred(54, 54, 50, {4, 4, 4}), value); }
 };
 
 std::size_t sample_of(const ScatterEstimate& e, int s, int p, int a, int b, int t) {
@@ -238,40 +217,17 @@ TEST_CASE("single scatter grows with the activity, and turns with all that it is
 TEST_CASE("single scatter is a Monte Carlo program's, absolute and by distance from the axis") {
   // Of 3155254978 decays the coincidences with one scatter by |s| in steps of 10 mm; those of 160 mm and more are of
   // the tail of the energy's resolution.
-  constexpr double decays = 3155254978;
+  constexpr double decays = MonteCarloCase::decays;
   const std::vector<double> counted = {3250779, 3212604, 3138011, 3007877, 2825714, 2592665, 2326060, 2051853,
                                        1763954, 1467490, 1178528, 898101,  638897,  414587,  239306,  119147};
-  constexpr double all_counted = 29197614, radius = MonteCarloCase::radius, half = MonteCarloCase::half;
+  constexpr double all_counted = 29197614;
   const MonteCarloCase here_and_there;
   ScatterSampling sampling;
-  sampling.lattice = {{25, 12, 5, 5, 1}, 20, 2 * half / 4, 1, {}};
-  const ScatterEstimate estimate = here_and_there.scatter.estimate(here_and_there.activity, sampling);
-  // Per decay: all voxels together emit 1. Pairs by s, phi and z of both ends, whose areas are r^2 / sqrt(r^2 - s^2)
-  // each.
-  const double per_decay = 1 / (MonteCarloCase::voxels * MonteCarloCase::voxel_mm3);
-  double total = 0;
-  std::vector<double> by_distance(counted.size());
-  constexpr int z_steps = 12, s_steps = 240;
-  for (int n = 0; n < s_steps; ++n) {
-    const double s = -240 + (n + 0.5) * 2;
-    double sum = 0;
-    for (int p = 0; p < 12; ++p)
-      for (int i = 0; i < z_steps; ++i)
-        for (int j = 0; j < z_steps; ++j) {
-          const double a = half * (2 * (i + 0.5) / z_steps - 1), b = half * (2 * (j + 0.5) / z_steps - 1);
-          const double chord2 = 4 * (radius * radius - s * s), d2 = chord2 + (b - a) * (b - a);
-          const double cosine = 0.5 * chord2 / (radius * std::sqrt(d2));
-          const double own = cosine * cosine / (2 * single_pi * d2);
-          const auto place = SinogramPlace{static_cast<float>(s), static_cast<float>(p * single_pi / 12),
-                                           static_cast<float>(a), static_cast<float>(b), 0};
-          sum += static_cast<double>(scatter_at(estimate, place)) * own;
-        }
-    const double areas = 2 * radius * radius / std::sqrt(radius * radius - s * s);
-    const double here = sum * areas * 2 * (single_pi / 12) * std::pow(2 * half / z_steps, 2) * per_decay;
-    total += here;
-    const auto bin = static_cast<std::size_t>(std::abs(s) / 10);
-    if (bin < by_distance.size()) by_distance[bin] += here;
-  }
+  sampling.lattice = {{25, 12, 5, 5, 1}, 20, 2 * MonteCarloCase::half / 4, 1, {}};
+  const ScatterEstimate estimate =
+      SingleScatter(here_and_there.mu, here_and_there.detectors).estimate(here_and_there.activity, sampling);
+  const std::vector<double> by_distance = recorded_a_decay(estimate, 24);
+  const double total = std::accumulate(by_distance.begin(), by_distance.end(), 0.0);
   CHECK(total == approx(all_counted / decays).epsilon(0.02));
   for (std::size_t bin = 0; bin < 15; ++bin) {
     CAPTURE(bin);
@@ -285,7 +241,8 @@ TEST_CASE("the ToF of single scatter is a Monte Carlo program's") {
   ScatterSampling sampling;
   sampling.lattice = {{13, 24, 3, 3, 45}, 20, 120, 10, {}};
   sampling.tof_sigma_mm = 10;
-  const ScatterEstimate estimate = here_and_there.scatter.estimate(here_and_there.activity, sampling);
+  const ScatterEstimate estimate =
+      SingleScatter(here_and_there.mu, here_and_there.detectors).estimate(here_and_there.activity, sampling);
   const auto mean_mm = [&](int s, int p) {
     double sum = 0, first = 0;
     for (int t = 0; t < 45; ++t) {

@@ -19,6 +19,7 @@ def blobs(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: O
           device: Optional[str] = None, precision: Literal["single", "double"] = "single",
           tof: Optional[bool] = None, tof_cut_sigma: Optional[float] = None,
           mu_map: Optional[Union[str, "os.PathLike[str]"]] = None,
+          hardware_mu_map: Optional[Union[str, "os.PathLike[str]"]] = None,
           sensitivity: Optional[Mapping[str, Any]] = None,
           cuda_path: Optional[Literal["automatic", "direct", "tiled", "paper"]] = None,
           deterministic: Optional[bool] = None, **unknown: NoReturn) -> Operator:
@@ -34,6 +35,9 @@ def blobs(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: O
     tof_cut_sigma      [1, 6] (3): Where the ToF Gaussian is cut
     mu_map             (none): NIfTI or Interfile (.hv) of attenuation (1/cm) on any grid; none: no attenuation.
                        event_corrections and the projector need the same one: put it at the pipeline's top
+    hardware_mu_map    (none): The same of what stays with the scanner where rigid_motion or the bed moves the object:
+                       a coil, a table. It adds to mu_map, and events are attenuated by it along the line that was
+                       recorded. event_corrections and the projector need the same one
     sensitivity.exact_pairs [0, 1e+13] (50000000): Enumerate all pairs of detectors if there are at most this many
     sensitivity.error  [0, 1] (0): Otherwise draw pairs until the relative error of a voxel is at most this; 0: 0.01
                        on a GPU, 0.02 on a CPU
@@ -45,8 +49,8 @@ def blobs(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: O
                        threads; this takes more time and memory (8 bytes a voxel on a GPU, up to 16 images on a CPU)
     """
     return list_mode("blob_projector", grid, events, mu=mu, mu_grid=mu_grid, device=device, precision=precision,
-                     tof=tof, tof_cut_sigma=tof_cut_sigma, mu_map=mu_map, sensitivity=sensitivity, cuda_path=cuda_path,
-                     deterministic=deterministic, **unknown)
+                     tof=tof, tof_cut_sigma=tof_cut_sigma, mu_map=mu_map, hardware_mu_map=hardware_mu_map,
+                     sensitivity=sensitivity, cuda_path=cuda_path, deterministic=deterministic, **unknown)
 
 
 def direct(grid: Grid, *, views: Sequence[int] = (40, 3), acceptance_deg: float = 10,
@@ -111,6 +115,7 @@ def joseph(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: 
            device: Optional[str] = None, precision: Literal["single", "double"] = "single",
            edges: Optional[Literal["full", "clipped"]] = None, tof: Optional[bool] = None,
            tof_cut_sigma: Optional[float] = None, mu_map: Optional[Union[str, "os.PathLike[str]"]] = None,
+           hardware_mu_map: Optional[Union[str, "os.PathLike[str]"]] = None,
            sensitivity: Optional[Mapping[str, Any]] = None, deterministic: Optional[bool] = None,
            **unknown: NoReturn) -> Operator:
     """Projects events along lines by Joseph's interpolation: forward, ratio and back in one pass (joseph_projector).
@@ -126,6 +131,9 @@ def joseph(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: 
     tof_cut_sigma      [1, 6] (3): Where the ToF Gaussian is cut
     mu_map             (none): NIfTI or Interfile (.hv) of attenuation (1/cm) on any grid; none: no attenuation.
                        event_corrections and the projector need the same one: put it at the pipeline's top
+    hardware_mu_map    (none): The same of what stays with the scanner where rigid_motion or the bed moves the object:
+                       a coil, a table. It adds to mu_map, and events are attenuated by it along the line that was
+                       recorded. event_corrections and the projector need the same one
     sensitivity.exact_pairs [0, 1e+13] (50000000): Enumerate all pairs of detectors if there are at most this many
     sensitivity.error  [0, 1] (0): Otherwise draw pairs until the relative error of a voxel is at most this; 0: 0.01
                        on a GPU, 0.02 on a CPU
@@ -135,8 +143,8 @@ def joseph(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: 
                        threads; this takes more time and memory (8 bytes a voxel on a GPU, up to 16 images on a CPU)
     """
     return list_mode("joseph_projector", grid, events, mu=mu, mu_grid=mu_grid, device=device, precision=precision,
-                     edges=edges, tof=tof, tof_cut_sigma=tof_cut_sigma, mu_map=mu_map, sensitivity=sensitivity,
-                     deterministic=deterministic, **unknown)
+                     edges=edges, tof=tof, tof_cut_sigma=tof_cut_sigma, mu_map=mu_map, hardware_mu_map=hardware_mu_map,
+                     sensitivity=sensitivity, deterministic=deterministic, **unknown)
 
 
 def spect(grid: Grid, *, angles_deg: Any, radius_mm: Any, detector: Sequence[int],
@@ -221,6 +229,7 @@ def tor(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: Opt
         bessel_alpha: Optional[float] = None, table: Optional[Sequence[float]] = None,
         normalise: Optional[Literal["automatic", "none", "slice"]] = None, tof: Optional[bool] = None,
         tof_cut_sigma: Optional[float] = None, mu_map: Optional[Union[str, "os.PathLike[str]"]] = None,
+        hardware_mu_map: Optional[Union[str, "os.PathLike[str]"]] = None,
         sensitivity: Optional[Mapping[str, Any]] = None,
         cuda_path: Optional[Literal["automatic", "direct", "tiled", "paper"]] = None,
         deterministic: Optional[bool] = None, **unknown: NoReturn) -> Operator:
@@ -247,6 +256,9 @@ def tor(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: Opt
     tof_cut_sigma      [1, 6] (3): Where the ToF Gaussian is cut
     mu_map             (none): NIfTI or Interfile (.hv) of attenuation (1/cm) on any grid; none: no attenuation.
                        event_corrections and the projector need the same one: put it at the pipeline's top
+    hardware_mu_map    (none): The same of what stays with the scanner where rigid_motion or the bed moves the object:
+                       a coil, a table. It adds to mu_map, and events are attenuated by it along the line that was
+                       recorded. event_corrections and the projector need the same one
     sensitivity.exact_pairs [0, 1e+13] (50000000): Enumerate all pairs of detectors if there are at most this many
     sensitivity.error  [0, 1] (0): Otherwise draw pairs until the relative error of a voxel is at most this; 0: 0.01
                        on a GPU, 0.02 on a CPU
@@ -260,5 +272,6 @@ def tor(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: Opt
     return list_mode("tor_projector", grid, events, mu=mu, mu_grid=mu_grid, device=device, precision=precision,
                      tube_width_voxels=tube_width_voxels, response=response, fwhm_mm=fwhm_mm, bessel_alpha=bessel_alpha,
                      table=table, normalise=normalise, tof=tof, tof_cut_sigma=tof_cut_sigma, mu_map=mu_map,
-                     sensitivity=sensitivity, cuda_path=cuda_path, deterministic=deterministic, **unknown)
+                     hardware_mu_map=hardware_mu_map, sensitivity=sensitivity, cuda_path=cuda_path,
+                     deterministic=deterministic, **unknown)
 # SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,66 @@
+// Batches of decays on the CPU, and the choice of backend: see history_batch.hpp.
+#include <algorithm>
+#include <cstddef>
+
+#include <tbb/blocked_range.h>
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/parallel_for.h>
+
+#include "kernels/cuda/refuse.hpp"
+#include "kernels/ring/scatter/history_batch.hpp"
+
+namespace tofstream::ring_scatter {
+
+namespace {
+
+class CpuHistoryBatches final : public HistoryBatches {
+ public:
+  CpuHistoryBatches(const HistoryLaw& law, const CountedLattice& lattice)
+      : law_(law), lattice_(lattice), of_threads_([this] { return empty(); }) {}
+
+  const CountedBatch& follow(std::int64_t first, std::int64_t count) override {
+    for (CountedBatch& each : of_threads_) each = empty();
+    tbb::parallel_for(tbb::blocked_range<std::int64_t>(first, first + count, 4096), [&](const auto& range) {
+      CountedBatch& mine = of_threads_.local();
+      for (std::int64_t n = range.begin(); n < range.end(); ++n) {
+        const CountedCoincidence found = law_.follow(static_cast<std::uint64_t>(n));
+        if (!(found.weight > 0)) continue;
+        ++mine.recorded;
+        lattice_.lay_down(found.place, found.weight, [&](std::int64_t sample, double weight) {
+          mine.counts[static_cast<std::size_t>(sample)] += in_units(weight);
+        });
+      }
+    });
+    sum_ = empty();
+    for (const CountedBatch& each : of_threads_) {
+      sum_.recorded += each.recorded;
+      std::ranges::transform(sum_.counts, each.counts, sum_.counts.begin(), std::plus<>());
+    }
+    return sum_;
+  }
+
+ private:
+  CountedBatch empty() const { return {std::vector<std::int64_t>(static_cast<std::size_t>(lattice_.values()), 0), 0}; }
+
+  HistoryLaw law_;
+  CountedLattice lattice_;
+  tbb::enumerable_thread_specific<CountedBatch> of_threads_;
+  CountedBatch sum_;
+};
+
+}  // namespace
+
+std::unique_ptr<HistoryBatches> make_history_batches(const HistoryLaw& law, const CountedLattice& lattice,
+                                                     Backend backend) {
+  if (backend == Backend::cuda) return make_history_batches_cuda(law, lattice);
+  return std::make_unique<CpuHistoryBatches>(law, lattice);
+}
+
+#ifndef TOFSTREAM_HAVE_CUDA
+std::unique_ptr<HistoryBatches> make_history_batches_cuda(const HistoryLaw&, const CountedLattice&) {
+  refuse_cuda();
+}
+#endif
+
+}  // namespace tofstream::ring_scatter
+// SPDX-License-Identifier: Apache-2.0
