@@ -132,7 +132,7 @@ TEST_CASE("the script of the NEMA phantom's scatter measures images without its 
   const TemporaryFolder out;
   const std::string log = (out / "log").string();
   const std::string command = "python3 " + script.string() + " --backend cpu --scanner demo_ring --events 60000 " +
-                              "--iterations 2 --voxel-mm 8 --point-mm 60 --pairs 200000 --tofstream " +
+                              "--iterations 2 --voxel-mm 8 --point-mm 60 --pairs 200000 --multiple-error 0.5 --tofstream " +
                               program().string() + " --out " + out.path().string() + " >" + log + " 2>&1";
   REQUIRE_MESSAGE(std::system(command.c_str()) == 0, text_of(log));
   const auto report = nlohmann::json::parse(text_of(out / "report.json"));
@@ -143,6 +143,8 @@ TEST_CASE("the script of the NEMA phantom's scatter measures images without its 
   CHECK(background("fitted") == approx(1).epsilon(0.25));  // its first scatter is of an image that has it
   CHECK(background("fitted") < background("single"));
   CHECK(report["images"]["fitted"]["tail_factor"].size() == 1);
+  CHECK(background("all orders") < background("single"));
+  CHECK(report["images"]["all orders, fitted"]["tail_factor"][0] < report["images"]["fitted"]["tail_factor"][0]);
 }
 
 TEST_CASE("the script of the study of algorithms compares each with the reference, and a tracer that moves with EM") {
@@ -193,7 +195,9 @@ TEST_CASE("scripts of studies run to their end with few events, and say whether 
                              Script{"experiments/poses_job", "--events 20000 --runs 1 --most 1000 --pairs 100000"},
                              Script{"experiments/kappa_study",
                                     "--events 20000 --scans 1 --passes 2 --pairs 100000 --far-mm 60 "
-                                    "--radius-mm 80 --lesion-mm 20"},
+                                    "--radius-mm 80 --lesions-mm 20 --strengths 0.03"},
+                             Script{"experiments/live_scatter_study",
+                                    "--seconds 2 --rate 20000 --every-s 1 --point-mm 60 --pairs 100000 --most 1000"},
                              Script{"experiments/gates_study",
                                     "--scans 1 --seconds 1 --scale 0.01 --iterations 2 --gates 2 --pairs 100000"}}) {
     CAPTURE(each.name);
