@@ -84,7 +84,7 @@ struct SingleScatterGadget {
     double every_s = 0;
     ScatterFit fit = ScatterFit::tails;
     MultipleScatterBy multiple = MultipleScatterBy::scaled;
-    double multiple_error = 0.05;
+    double multiple_error = 0.1;
     bool tof = true;
     double point_mm = 20;
     std::filesystem::path file = "scatter.nii.gz";

@@ -124,7 +124,7 @@ ordered_json measured_orders(const std::string& name, const ScatterScanner& scan
       ScatterSampling::of(reach_of_scatter_lines * scanner.detectors.radius_mm, scanner.half_length_mm,
                           options.without_tof ? 0 : scanner.tof_sigma_mm);
   MultipleScatterSettings settings{.from_order = from_order};
-  if (from_order == 1) settings.most_decays = 8 * settings.batch_decays;
+  if (from_order == 1) settings.most_decays = 1;  // the least that are followed
   MultipleScatter made;
   std::vector<double> seconds;
   for (int i = 0; i < options.repeats; ++i) {

@@ -30,7 +30,7 @@ void validate(const MultipleScatterSettings& s) {
   if (s.from_order < 1) refuse("from_order", s.from_order);
   if (!(s.error > 0)) refuse("error", s.error);
   if (s.most_decays < 1) refuse("most_decays", s.most_decays);
-  if (s.batch_decays < 1 || s.batch_decays > std::int64_t{1} << 32) refuse("batch_decays", s.batch_decays);
+  if (s.batch_decays < 0 || s.batch_decays > std::int64_t{1} << 32) refuse("batch_decays", s.batch_decays);
   if (!(s.radial_mm > 0)) refuse("radial_mm", s.radial_mm);
   if (!(s.axial_mm > 0)) refuse("axial_mm", s.axial_mm);
   if (s.angles < 1) refuse("angles", s.angles);
@@ -190,7 +190,9 @@ MultipleScatter multiple_scatter(const Image& activity, const Image& mu_per_mm, 
                                      .seed = settings.seed};
   const auto batches = ring_scatter::make_history_batches(law, lattice, backend);
   CountedSum sum(lattice);
-  const std::int64_t at_once = settings.batch_decays;
+  // A GPU's batches are long beside their copy to the host.
+  const std::int64_t suitable = std::int64_t{1} << (backend == Backend::cuda ? 24 : 21),
+                     at_once = settings.batch_decays > 0 ? settings.batch_decays : suitable;
   const std::int64_t most = std::max<std::int64_t>(settings.most_decays / at_once, least_batches);
   double error = INFINITY;
   while (sum.batches() < most && (sum.batches() < least_batches || error > settings.error)) {

@@ -24,10 +24,11 @@ namespace tofstream {
 
 struct MultipleScatterSettings {
   int from_order = 2;                        // scatters of both photons together, and more
-  double error = 0.05;                       // decays are followed until the relative error is so small
+  double error = 0.1;                        // decays are followed until the relative error is so small
   std::int64_t most_decays = 4'000'000'000;  // or so many have been
-  std::int64_t batch_decays = 1 << 21;       // at a time; at least eight times as many, whose spread gives the error
-  std::uint64_t seed = 1;                    // same seed, same decays
+  // At a time, and at least eight times as many, whose spread gives the error; 0: as many as suit the backend.
+  std::int64_t batch_decays = 0;
+  std::uint64_t seed = 1;  // same seed, same decays
   // Farthest that the samples lie apart at which coincidences are counted.
   double radial_mm = 40, axial_mm = 80;
   int angles = 12;
@@ -44,7 +45,7 @@ struct MultipleScatter {
 using MultipleScatterProgress = std::function<void(double)>;
 
 /// Of what `activity` emits in `mu_per_mm` (at 511 keV), both in voxels on any grid, on the host, at the samples of
-/// `sampling`. The backends follow the same decays, apart from rounding; each gives the same bits whenever it is called.
+/// `sampling`. The backends follow the same decays in batches of one size, apart from rounding; each gives the same bits whenever it is called.
 /// Throws std::invalid_argument, one line, as SingleScatter does, and for settings that are not positive.
 MultipleScatter multiple_scatter(const Image& activity, const Image& mu_per_mm, const ScatterDetectors& detectors,
                                  const ScatterSampling& sampling, const MultipleScatterSettings& settings = {},

@@ -9,7 +9,7 @@ using namespace tofstream;
 namespace {
 
 std::vector<std::shared_ptr<const EventBatch>> batches(const petsird::toy::Bytes& bytes, std::size_t piece) {
-  RegisteredGadgetTest<EventBatch> decoder("petsird_decoder", "{batch_events: 700, bed_movement: ignore}");
+  RegisteredGadgetTest<EventBatch> decoder("petsird_decoder", "{batch_events: 700, bed_movement: ignore, gantry_movement: ignore}");
   for (std::size_t at = 0; at < bytes.size(); at += piece) {
     const auto end = std::min(at + piece, bytes.size());
     decoder.send(
