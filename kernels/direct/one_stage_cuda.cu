@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/cuda/check.hpp"
+#include "kernels/cuda/chain.cuh"
 #include "kernels/direct/direct_backends.hpp"
 #include "kernels/direct/direct_projector.hpp"
 #include "kernels/direct/one_stage_cuda.cuh"
@@ -27,6 +27,7 @@ constexpr int turn_tile = 32, turn_rows = 8;
 __global__ void __launch_bounds__(turn_tile* turn_rows)
     turn_columns(const float* images, std::int64_t image_size, int columns, int rows, OneColumns to) {
   __shared__ float values[turn_tile][turn_tile + 1];
+  chain::wait_for_those_before();
   const int slot = static_cast<int>(blockIdx.z), first_column = static_cast<int>(blockIdx.x) * turn_tile;
   const int first = static_cast<int>(blockIdx.y) * turn_tile - to.margin, stride = to.order.stride();
   const int column = first_column + static_cast<int>(threadIdx.x);
@@ -170,11 +171,12 @@ __device__ __forceinline__ void add_splits(Sums& sum, int part, int thread, floa
 }
 static_assert(splits / 2 * columns_a_thread * rows * column_threads * sizeof(float) <= most_chunk_words * sizeof(int4));
 
-/// to[slot][z][column] = the sum. Columns have one kernel; else each has its own, or forward each that is read.
+/// to[slot][z][column] = the sum, or is added to by it. Columns have one kernel; else each has its own, or forward each
+/// that is read.
 template <OneKernel kernel>
 __global__ void __launch_bounds__(one_threads, 2)
     sum_bundles(OneViews views, ColumnFours fours, int size_x, int size_y, int size_z, bool is_forward, OneColumns from,
-                float* to, std::int64_t to_size) {
+                bool adds, float* to, std::int64_t to_size) {
   __shared__ int4 chunk_words[most_chunk_words];
   const int thread_of_columns = static_cast<int>(threadIdx.x) % column_threads;
   const int n = static_cast<int>(blockIdx.x) * column_threads + thread_of_columns;
@@ -207,6 +209,7 @@ __global__ void __launch_bounds__(one_threads, 2)
     if (k > 0) __syncthreads();
 #pragma unroll 4
     for (int w = static_cast<int>(threadIdx.x); w < chunk.words; w += one_threads) chunk_words[w] = words[w];
+    if (k == 0) chain::wait_for_those_before();  // tables were there before
     __syncthreads();
     for (int s = 0; s < chunk.segments; ++s)
       add_segment_of<kernel, 0>(thread, reinterpret_cast<const DeviceSegment*>(chunk_words)[s], sum);
@@ -220,19 +223,24 @@ __global__ void __launch_bounds__(one_threads, 2)
     if (share * rows + r >= size_z) break;
     float* const here = out + std::int64_t{share * rows + r} * size_x * size_y;
     if (is_whole) {
-      *reinterpret_cast<float4*>(here) = {sum[0][r], sum[1][r], sum[2][r], sum[3][r]};
+      const float4 before = adds ? *reinterpret_cast<const float4*>(here) : float4{0, 0, 0, 0};
+      *reinterpret_cast<float4*>(here) = {before.x + sum[0][r], before.y + sum[1][r], before.z + sum[2][r],
+                                          before.w + sum[3][r]};
       continue;
     }
 #pragma unroll
     for (int c = 0; c < columns_a_thread; ++c)
-      if (at.x + c * along_x < size_x && at.y + c * along_y < size_y)
-        here[c * (along_x + along_y * size_x)] = sum[c][r];
+      if (at.x + c * along_x < size_x && at.y + c * along_y < size_y) {
+        float& voxel = here[c * (along_x + along_y * size_x)];
+        voxel = (adds ? voxel : 0) + sum[c][r];
+      }
   }
 }
 
 /// image += the parts of some views, in their order.
 __global__ void __launch_bounds__(one_threads)
     add_parts(const float* parts, std::int64_t size, int count, float* image) {
+  chain::wait_for_those_before();
   const std::int64_t n = std::int64_t{blockIdx.x} * one_threads + threadIdx.x;
   if (n >= size) return;
   float sum = 0;
@@ -265,7 +273,7 @@ class OneStageCuda final : public DirectProjector {
     constexpr int most = 1 << 15;  // a grid of blocks has no more than 65535 along y
     for (int first = 0; first < views.views; first += most) {
       const int count = std::min(most, views.views - first);
-      queue_sums(true, tables_.views(views.index + first, count), expectation + first * points(), stream);
+      queue_sums(true, tables_.views(views.index + first, count), false, expectation + first * points(), stream);
     }
   }
 
@@ -273,13 +281,18 @@ class OneStageCuda final : public DirectProjector {
     require_views(views);
     const int group = std::min(group_, std::max(views.views, 1));
     make_room(turned_, Memory::device, columns_.slot_size * group, stream);
-    make_room(parts_, Memory::device, points() * group, stream);
+    if (group > 1) make_room(parts_, Memory::device, points() * group, stream);
     for (int first = 0; first < views.views; first += group) {
       const int count = std::min(group, views.views - first);
+      const OneViews here = tables_.views(views.index + first, count);
       queue_columns(values ? values + first * points() : nullptr, count, stream);
-      queue_sums(false, tables_.views(views.index + first, count), parts_.data(), stream);
-      add_parts<<<one_parts(points(), one_threads), one_threads, 0, stream>>>(parts_.data(), points(), count, image);
-      check_launch("project histo-images back");
+      if (count == 1) {
+        queue_sums(false, here, true, image, stream);
+        continue;
+      }
+      queue_sums(false, here, false, parts_.data(), stream);
+      chain::launch("project histo-images back", add_parts, one_parts(points(), one_threads), one_threads, 0, stream,
+                    parts_.data(), points(), count, image);
     }
   }
 
@@ -287,20 +300,19 @@ class OneStageCuda final : public DirectProjector {
   bool has_one_profile() const { return profiles().count() == 1; }
 
   template <OneKernel kernel>
-  void queue_sums(bool is_forward, const OneViews& views, float* to, Stream stream) {
+  void queue_sums(bool is_forward, const OneViews& views, bool adds, float* to, Stream stream) {
     const ColumnFours fours(grid().size[0], grid().size[1]);
     const dim3 blocks(one_parts(std::int64_t{fours.count()} * columns_.order.shares, column_threads),
                       static_cast<unsigned>(views.count));
     OneColumns from = columns_;
     from.values = turned_.data();
-    sum_bundles<kernel><<<blocks, one_threads, 0, stream>>>(views, fours, grid().size[0], grid().size[1],
-                                                            grid().size[2], is_forward, from, to, points());
-    check_launch("add up bundles of views");
+    chain::launch("add up bundles of views", sum_bundles<kernel>, blocks, one_threads, 0, stream, views, fours,
+                  grid().size[0], grid().size[1], grid().size[2], is_forward, from, adds, to, points());
   }
-  void queue_sums(bool is_forward, const OneViews& views, float* to, Stream stream) {
-    if (has_one_profile()) return queue_sums<OneKernel::one>(is_forward, views, to, stream);
-    if (is_forward) return queue_sums<OneKernel::of_source>(true, views, to, stream);
-    queue_sums<OneKernel::own>(false, views, to, stream);
+  void queue_sums(bool is_forward, const OneViews& views, bool adds, float* to, Stream stream) {
+    if (has_one_profile()) return queue_sums<OneKernel::one>(is_forward, views, adds, to, stream);
+    if (is_forward) return queue_sums<OneKernel::of_source>(true, views, adds, to, stream);
+    queue_sums<OneKernel::own>(false, views, adds, to, stream);
   }
 
   void queue_columns(const float* images, int slots, Stream stream) {
@@ -309,9 +321,8 @@ class OneStageCuda final : public DirectProjector {
     to.values = turned_.data();
     const dim3 blocks(one_parts(columns + 1, turn_tile),
                       one_parts(columns_.order.stride() + columns_.margin, turn_tile), static_cast<unsigned>(slots));
-    turn_columns<<<blocks, dim3(turn_tile, turn_rows), 0, stream>>>(images, grid().voxels(), columns, grid().size[2],
-                                                                    to);
-    check_launch("put images into columns");
+    chain::launch("put images into columns", turn_columns, blocks, dim3(turn_tile, turn_rows), 0, stream, images,
+                  grid().voxels(), columns, grid().size[2], to);
   }
 
   Tables tables_;
