@@ -171,12 +171,11 @@ __device__ __forceinline__ void add_splits(Sums& sum, int part, int thread, floa
 }
 static_assert(splits / 2 * columns_a_thread * rows * column_threads * sizeof(float) <= most_chunk_words * sizeof(int4));
 
-/// to[slot][z][column] = the sum, or is added to by it. Columns have one kernel; else each has its own, or forward each
-/// that is read.
+/// to[slot][z][column] = the sum. Columns have one kernel; else each has its own, or forward each that is read.
 template <OneKernel kernel>
 __global__ void __launch_bounds__(one_threads, 2)
     sum_bundles(OneViews views, ColumnFours fours, int size_x, int size_y, int size_z, bool is_forward, OneColumns from,
-                bool adds, float* to, std::int64_t to_size) {
+                float* to, std::int64_t to_size) {
   __shared__ int4 chunk_words[most_chunk_words];
   const int thread_of_columns = static_cast<int>(threadIdx.x) % column_threads;
   const int n = static_cast<int>(blockIdx.x) * column_threads + thread_of_columns;
@@ -223,17 +222,13 @@ __global__ void __launch_bounds__(one_threads, 2)
     if (share * rows + r >= size_z) break;
     float* const here = out + std::int64_t{share * rows + r} * size_x * size_y;
     if (is_whole) {
-      const float4 before = adds ? *reinterpret_cast<const float4*>(here) : float4{0, 0, 0, 0};
-      *reinterpret_cast<float4*>(here) = {before.x + sum[0][r], before.y + sum[1][r], before.z + sum[2][r],
-                                          before.w + sum[3][r]};
+      *reinterpret_cast<float4*>(here) = {sum[0][r], sum[1][r], sum[2][r], sum[3][r]};
       continue;
     }
 #pragma unroll
     for (int c = 0; c < columns_a_thread; ++c)
-      if (at.x + c * along_x < size_x && at.y + c * along_y < size_y) {
-        float& voxel = here[c * (along_x + along_y * size_x)];
-        voxel = (adds ? voxel : 0) + sum[c][r];
-      }
+      if (at.x + c * along_x < size_x && at.y + c * along_y < size_y)
+        here[c * (along_x + along_y * size_x)] = sum[c][r];
   }
 }
 
@@ -273,7 +268,7 @@ class OneStageCuda final : public DirectProjector {
     constexpr int most = 1 << 15;  // a grid of blocks has no more than 65535 along y
     for (int first = 0; first < views.views; first += most) {
       const int count = std::min(most, views.views - first);
-      queue_sums(true, tables_.views(views.index + first, count), false, expectation + first * points(), stream);
+      queue_sums(true, tables_.views(views.index + first, count), expectation + first * points(), stream);
     }
   }
 
@@ -281,16 +276,11 @@ class OneStageCuda final : public DirectProjector {
     require_views(views);
     const int group = std::min(group_, std::max(views.views, 1));
     make_room(turned_, Memory::device, columns_.slot_size * group, stream);
-    if (group > 1) make_room(parts_, Memory::device, points() * group, stream);
+    make_room(parts_, Memory::device, points() * group, stream);
     for (int first = 0; first < views.views; first += group) {
       const int count = std::min(group, views.views - first);
-      const OneViews here = tables_.views(views.index + first, count);
       queue_columns(values ? values + first * points() : nullptr, count, stream);
-      if (count == 1) {
-        queue_sums(false, here, true, image, stream);
-        continue;
-      }
-      queue_sums(false, here, false, parts_.data(), stream);
+      queue_sums(false, tables_.views(views.index + first, count), parts_.data(), stream);
       chain::launch("project histo-images back", add_parts, one_parts(points(), one_threads), one_threads, 0, stream,
                     parts_.data(), points(), count, image);
     }
@@ -300,19 +290,19 @@ class OneStageCuda final : public DirectProjector {
   bool has_one_profile() const { return profiles().count() == 1; }
 
   template <OneKernel kernel>
-  void queue_sums(bool is_forward, const OneViews& views, bool adds, float* to, Stream stream) {
+  void queue_sums(bool is_forward, const OneViews& views, float* to, Stream stream) {
     const ColumnFours fours(grid().size[0], grid().size[1]);
     const dim3 blocks(one_parts(std::int64_t{fours.count()} * columns_.order.shares, column_threads),
                       static_cast<unsigned>(views.count));
     OneColumns from = columns_;
     from.values = turned_.data();
     chain::launch("add up bundles of views", sum_bundles<kernel>, blocks, one_threads, 0, stream, views, fours,
-                  grid().size[0], grid().size[1], grid().size[2], is_forward, from, adds, to, points());
+                  grid().size[0], grid().size[1], grid().size[2], is_forward, from, to, points());
   }
-  void queue_sums(bool is_forward, const OneViews& views, bool adds, float* to, Stream stream) {
-    if (has_one_profile()) return queue_sums<OneKernel::one>(is_forward, views, adds, to, stream);
-    if (is_forward) return queue_sums<OneKernel::of_source>(true, views, adds, to, stream);
-    queue_sums<OneKernel::own>(false, views, adds, to, stream);
+  void queue_sums(bool is_forward, const OneViews& views, float* to, Stream stream) {
+    if (has_one_profile()) return queue_sums<OneKernel::one>(is_forward, views, to, stream);
+    if (is_forward) return queue_sums<OneKernel::of_source>(true, views, to, stream);
+    queue_sums<OneKernel::own>(false, views, to, stream);
   }
 
   void queue_columns(const float* images, int slots, Stream stream) {
