@@ -10,10 +10,11 @@
 
 namespace tofstream {
 
-/// Whoever sees the flag sees what the thread wrote before, and what it saw of other threads.
-__device__ inline void raise_flag(std::uint32_t& flag) {
+/// Whoever sees the flag sees what the thread wrote before, and what it saw of other threads. `value` is not 0: what
+/// the flag itself says need not be on its way before.
+__device__ inline void raise_flag(std::uint32_t& flag, std::uint32_t value = 1) {
   __threadfence_system();
-  *static_cast<volatile std::uint32_t*>(&flag) = 1;
+  *static_cast<volatile std::uint32_t*>(&flag) = value;
 }
 
 /// Until a kernel on the stream has raised the flag. The stream is asked now and then, since a kernel that failed

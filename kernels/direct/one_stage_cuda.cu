@@ -1,13 +1,13 @@
 // one_stage in CUDA (Ha et al. 2013): each column of the result is the sum of the columns around it, as on the CPU
 // (one_stage_cpu.cpp), so nothing is written twice and all sums are in a fixed order. A thread has some rows of four
-// neighbouring columns: what it reads of a column gives to each of the four. The warps of a block share the bundles of
+// neighbouring columns: what it reads of a column gives to each of the four. Eight warps share the bundles of
 // the same columns, so that one view fills the GPU and few terms are added one after the other. Their tables lie in
 // shared memory. Each shift and number of taps has its own code, which all warps run at a time, since the cache of
 // instructions holds little more.
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/cuda/check.hpp"
+#include "kernels/cuda/chain.cuh"
 #include "kernels/direct/direct_backends.hpp"
 #include "kernels/direct/direct_projector.hpp"
 #include "kernels/direct/one_stage_cuda.cuh"
@@ -18,8 +18,8 @@ namespace {
 
 using namespace one_stage;
 
-constexpr int column_threads = 32, splits = 8;  // of a block: a warp's columns, of which each warp adds up some bundles
-constexpr int one_threads = column_threads * splits;
+constexpr int column_threads = 32, splits = 8;  // a warp's columns, of which each of eight warps adds up some bundles
+constexpr int split_threads = column_threads * splits, one_threads = 256;
 constexpr int tile_columns = 16;  // along x; four along y
 constexpr int turn_tile = 32, turn_rows = 8;
 
@@ -27,6 +27,7 @@ constexpr int turn_tile = 32, turn_rows = 8;
 __global__ void __launch_bounds__(turn_tile* turn_rows)
     turn_columns(const float* images, std::int64_t image_size, int columns, int rows, OneColumns to) {
   __shared__ float values[turn_tile][turn_tile + 1];
+  chain::wait_for_those_before();
   const int slot = static_cast<int>(blockIdx.z), first_column = static_cast<int>(blockIdx.x) * turn_tile;
   const int first = static_cast<int>(blockIdx.y) * turn_tile - to.margin, stride = to.order.stride();
   const int column = first_column + static_cast<int>(threadIdx.x);
@@ -69,6 +70,12 @@ struct ColumnFours {
 };
 
 enum class OneKernel { one, own, of_source };
+
+/// Neighbouring warps' columns that a block has, each with its eight warps: two read much the same columns and tables
+/// through one first-level cache. Own kernels' weights leave too little of that, and are faster in blocks of one.
+constexpr int groups_of(OneKernel kernel) {
+  return kernel == OneKernel::own ? 1 : 2;
+}
 
 /// What a thread reads.
 struct OneThread {
@@ -149,7 +156,7 @@ __device__ __forceinline__ void add_segment_of(const OneThread& thread, const De
   if constexpr (code + 1 < rows_of_quad * most_bundle_taps) add_segment_of<kernel, code + 1>(thread, segment, sum);
 }
 
-/// The sum of the warps' sums, in the first one's; in a fixed order.
+/// The sum of eight warps' sums, in the first one's; in a fixed order. By all of a block; other warps have no part.
 __device__ __forceinline__ void add_splits(Sums& sum, int part, int thread, float* buffer) {
   auto* const other = reinterpret_cast<float(*)[columns_a_thread * rows][column_threads]>(buffer);
 #pragma unroll 1
@@ -172,17 +179,19 @@ static_assert(splits / 2 * columns_a_thread * rows * column_threads * sizeof(flo
 
 /// to[slot][z][column] = the sum. Columns have one kernel; else each has its own, or forward each that is read.
 template <OneKernel kernel>
-__global__ void __launch_bounds__(one_threads, 2)
+__global__ void __launch_bounds__(groups_of(kernel) * split_threads, 2 / groups_of(kernel))
     sum_bundles(OneViews views, ColumnFours fours, int size_x, int size_y, int size_z, bool is_forward, OneColumns from,
                 float* to, std::int64_t to_size) {
+  constexpr int groups = groups_of(kernel);
   __shared__ int4 chunk_words[most_chunk_words];
   const int thread_of_columns = static_cast<int>(threadIdx.x) % column_threads;
-  const int n = static_cast<int>(blockIdx.x) * column_threads + thread_of_columns;
+  const int group = static_cast<int>(threadIdx.x) / split_threads;
+  const int n = (static_cast<int>(blockIdx.x) * groups + group) * column_threads + thread_of_columns;
   const int shares = from.order.shares, share = n % shares, slot = static_cast<int>(blockIdx.y);
   const DeviceTables& tables = views.tables[views.index[slot]];
   OneThread thread;
   thread.chunk = chunk_words;
-  thread.part = static_cast<int>(threadIdx.x) / column_threads;
+  thread.part = static_cast<int>(threadIdx.x) / column_threads % splits;
   const FourColumns at = fours.at(n / shares, tables.is_along_y);
   const bool is_column = n / shares < fours.count() && at.x < size_x && at.y < size_y;
   // One outside reads only zeros.
@@ -206,12 +215,16 @@ __global__ void __launch_bounds__(one_threads, 2)
     const int4* const words = tables.words[is_forward] + chunk.first;
     if (k > 0) __syncthreads();
 #pragma unroll 4
-    for (int w = static_cast<int>(threadIdx.x); w < chunk.words; w += one_threads) chunk_words[w] = words[w];
+    for (int w = static_cast<int>(threadIdx.x); w < chunk.words; w += groups * split_threads) chunk_words[w] = words[w];
+    if (k == 0) chain::wait_for_those_before();  // tables were there before
     __syncthreads();
     for (int s = 0; s < chunk.segments; ++s)
       add_segment_of<kernel, 0>(thread, reinterpret_cast<const DeviceSegment*>(chunk_words)[s], sum);
   }
-  add_splits(sum, thread.part, thread_of_columns, reinterpret_cast<float*>(chunk_words));
+  // Tables' room holds one group's sums at a time.
+#pragma unroll 1
+  for (int g = 0; g < groups; ++g)
+    add_splits(sum, g == group ? thread.part : splits, thread_of_columns, reinterpret_cast<float*>(chunk_words));
   if (thread.part != 0 || !is_column) return;
   float* const out = to + slot * to_size + at.y * size_x + at.x;
   const bool is_whole = !tables.is_along_y && size_x % columns_a_thread == 0;
@@ -233,6 +246,7 @@ __global__ void __launch_bounds__(one_threads, 2)
 /// image += the parts of some views, in their order.
 __global__ void __launch_bounds__(one_threads)
     add_parts(const float* parts, std::int64_t size, int count, float* image) {
+  chain::wait_for_those_before();
   const std::int64_t n = std::int64_t{blockIdx.x} * one_threads + threadIdx.x;
   if (n >= size) return;
   float sum = 0;
@@ -278,8 +292,8 @@ class OneStageCuda final : public DirectProjector {
       const int count = std::min(group, views.views - first);
       queue_columns(values ? values + first * points() : nullptr, count, stream);
       queue_sums(false, tables_.views(views.index + first, count), parts_.data(), stream);
-      add_parts<<<one_parts(points(), one_threads), one_threads, 0, stream>>>(parts_.data(), points(), count, image);
-      check_launch("project histo-images back");
+      chain::launch("project histo-images back", add_parts, one_parts(points(), one_threads), one_threads, 0, stream,
+                    parts_.data(), points(), count, image);
     }
   }
 
@@ -289,13 +303,13 @@ class OneStageCuda final : public DirectProjector {
   template <OneKernel kernel>
   void queue_sums(bool is_forward, const OneViews& views, float* to, Stream stream) {
     const ColumnFours fours(grid().size[0], grid().size[1]);
-    const dim3 blocks(one_parts(std::int64_t{fours.count()} * columns_.order.shares, column_threads),
+    constexpr int groups = groups_of(kernel);
+    const dim3 blocks(one_parts(std::int64_t{fours.count()} * columns_.order.shares, groups * column_threads),
                       static_cast<unsigned>(views.count));
     OneColumns from = columns_;
     from.values = turned_.data();
-    sum_bundles<kernel><<<blocks, one_threads, 0, stream>>>(views, fours, grid().size[0], grid().size[1],
-                                                            grid().size[2], is_forward, from, to, points());
-    check_launch("add up bundles of views");
+    chain::launch("add up bundles of views", sum_bundles<kernel>, blocks, groups * split_threads, 0, stream, views,
+                  fours, grid().size[0], grid().size[1], grid().size[2], is_forward, from, to, points());
   }
   void queue_sums(bool is_forward, const OneViews& views, float* to, Stream stream) {
     if (has_one_profile()) return queue_sums<OneKernel::one>(is_forward, views, to, stream);
@@ -309,9 +323,8 @@ class OneStageCuda final : public DirectProjector {
     to.values = turned_.data();
     const dim3 blocks(one_parts(columns + 1, turn_tile),
                       one_parts(columns_.order.stride() + columns_.margin, turn_tile), static_cast<unsigned>(slots));
-    turn_columns<<<blocks, dim3(turn_tile, turn_rows), 0, stream>>>(images, grid().voxels(), columns, grid().size[2],
-                                                                    to);
-    check_launch("put images into columns");
+    chain::launch("put images into columns", turn_columns, blocks, dim3(turn_tile, turn_rows), 0, stream, images,
+                  grid().voxels(), columns, grid().size[2], to);
   }
 
   Tables tables_;

@@ -1,5 +1,5 @@
-// RAMLA's update on a CUDA device: see ramla_update.hpp. Each block of threads writes into memory of the host how many
-// values it replaced, and the host waits for these words alone.
+// RAMLA's update on a CUDA device: see ramla_update.hpp. Each block of threads writes a word into memory of the host, one
+// more than the values that it replaced, and the host waits for these words alone.
 #include <algorithm>
 
 #include "kernels/cuda/chain.cuh"
@@ -14,13 +14,8 @@ namespace {
 constexpr int ramla_threads = 256, voxels_at_once = 4;
 constexpr const char* ramla_purpose = "update the estimate by RAMLA";
 
-/// Of a block of threads, in pinned memory.
-struct RamlaReport {
-  std::uint32_t replaced = 0, is_there = 0;
-};
-
 __global__ void __launch_bounds__(ramla_threads)
-    update_ramla(RamlaArrays arrays, std::int64_t voxels, RamlaReport* reports) {
+    update_ramla(RamlaArrays arrays, std::int64_t voxels, std::uint32_t* reports) {
   __shared__ unsigned replaced;
   if (threadIdx.x == 0) replaced = 0;
   __syncthreads();
@@ -37,9 +32,7 @@ __global__ void __launch_bounds__(ramla_threads)
       arrays.estimate[first + n * ramla_threads] = ramla_voxel(voxel[n], arrays, bad);
   if (bad > 0) atomicAdd(&replaced, static_cast<unsigned>(bad));
   __syncthreads();
-  if (threadIdx.x != 0) return;
-  reports[blockIdx.x].replaced = replaced;
-  raise_flag(reports[blockIdx.x].is_there);
+  if (threadIdx.x == 0) raise_flag(reports[blockIdx.x], 1 + replaced);
 }
 
 }  // namespace
@@ -48,14 +41,14 @@ std::int64_t ramla_update_cuda(const RamlaArrays& arrays, std::int64_t voxels, S
   constexpr std::int64_t of_block = std::int64_t{voxels_at_once} * ramla_threads;
   const std::int64_t blocks = (voxels + of_block - 1) / of_block;
   if (blocks == 0) return 0;
-  Buffer<RamlaReport> reports(Memory::pinned, blocks);
-  std::fill_n(reports.data(), blocks, RamlaReport{});
+  Buffer<std::uint32_t> reports(Memory::pinned, blocks);
+  std::fill_n(reports.data(), blocks, 0u);
   chain::launch(ramla_purpose, update_ramla, static_cast<unsigned>(blocks), ramla_threads, 0, stream, arrays, voxels,
                 reports.data());
   std::int64_t replaced = 0;
-  for (const RamlaReport& report : reports.span()) {
-    wait_for_flag(report.is_there, stream, ramla_purpose);
-    replaced += report.replaced;
+  for (const std::uint32_t& report : reports.span()) {
+    wait_for_flag(report, stream, ramla_purpose);
+    replaced += report - 1;
   }
   return replaced;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels/cuda/chain.cuh"
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/elementwise.cuh"
 #include "kernels/cuda/host_flag.cuh"
@@ -31,6 +32,7 @@ __global__ void __launch_bounds__(ratio_threads)
   const std::int64_t end = begin + stretch < pixels ? begin + stretch : pixels;
   const std::int64_t first = std::int64_t{view} * pixels;
   double skipped = 0, log_sum = 0;
+  chain::wait_for_those_before();
   for (std::int64_t i = begin + threadIdx.x; i < end; i += pixels_at_once * ratio_threads) {
     // All is read before anything is written, which the compiler must take for what is read next.
     PixelRatio of[pixels_at_once];
@@ -91,9 +93,8 @@ bool detail::StretchSums::begin(const Views& views) {
 void detail::StretchSums::queue_ratio(const Views& views, float* projected, Stream stream) {
   if (views.views == 0) return;
   const auto stretches = static_cast<unsigned>(stretches_of(views));
-  ratio_of_views<<<dim3(stretches, static_cast<unsigned>(views.views)), ratio_threads, 0, stream>>>(
-      views, views.set->pixels(), projected, sums_.data());
-  check_launch(ratio_purpose);
+  chain::launch(ratio_purpose, ratio_of_views, dim3(stretches, static_cast<unsigned>(views.views)), ratio_threads, 0,
+                stream, views, views.set->pixels(), projected, sums_.data());
 }
 
 EmTally detail::StretchSums::tally(const Views& views, Stream stream) const {

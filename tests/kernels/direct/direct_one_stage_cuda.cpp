@@ -98,6 +98,35 @@ TEST_CASE("one_stage on CUDA, automatic and as published: every kernel and tilt,
       }
 }
 
+TEST_CASE("one_stage on CUDA: one view after the other, added to an image that is not empty, as RAMLA takes them") {
+  if (!gpu_or_skip()) return;
+  for (const Grid& grid : {Grid::centred(16, 12, 35, {4, 4, 4}), Grid::centred(15, 13, 9, {4, 5, 4.5f})})
+    for (const NamedKernel& one : direct_kernels(12)) {
+      CAPTURE(one.name);
+      CAPTURE(grid.size[0]);
+      const DirectCase here(grid, {.azimuths = 5, .tilts = 3, .acceptance_deg = 10}, one.kernel,
+                            DirectOperator::one_stage, HistoLattice::image);
+      const auto found_by = make_one_stage_cuda(grid, here.set, here.settings, OneStageForm::automatic);
+      const auto expected_by = here.projector();
+      const std::vector<float> image = random_numbers(grid.voxels(), 1, 0.2f, 1);
+      const auto sum_by = [&](ViewProjector& projector) {
+        const Memory memory = memory_of(projector.backend());
+        const Buffer<float> image_there = Buffer<float>::from(image).to(memory);
+        Buffer<float> sum = Buffer<float>::from(image).to(memory);
+        for (const int view : {0, 4, 7, 14}) {  // along x and along y, tilted and not
+          ViewBatch batch = view_batch(here.set, {view});
+          set_counts(batch, random_numbers(batch.count, 3, 0, 40));
+          const ViewBatch there = batch.to(memory);
+          projector.em_step(there.view(), image_there.data(), sum.data());
+        }
+        return sum.to_vector();
+      };
+      const std::vector<float> found = sum_by(*found_by);
+      CHECK(rms_of_range(found, sum_by(*expected_by)) < 2e-6);
+      CHECK(same_bits(found, sum_by(*found_by)));
+    }
+}
+
 TEST_CASE("one_stage on CUDA as published: ones where no values are given") {
   if (!gpu_or_skip()) return;
   const DirectCase here(Grid::centred(11, 10, 18, {4, 4, 4}), {.azimuths = 3, .tilts = 3, .acceptance_deg = 12},
