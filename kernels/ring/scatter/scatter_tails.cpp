@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include <tbb/parallel_for.h>
+
 #include "kernels/analysis/block_means.hpp"
 #include "kernels/ring/sensitivity/pair_lines.hpp"
 #include "kernels/ring/sensitivity/pair_sample.hpp"
@@ -89,8 +91,6 @@ double middle_z(const SinogramPlace& place) {
   return 0.5 * static_cast<double>(place.z_a + place.z_b);
 }
 
-constexpr int iterations = 200;
-
 /// The two places about a z and the share of the second.
 struct Between {
   std::size_t first = 0, second = 0;
@@ -102,6 +102,38 @@ Between between_places(const std::vector<double>& places, double z) {
   if (after == 0) return {};
   if (after == places.size()) return {after - 1, after - 1, 0};
   return {after - 1, after, (z - places[after - 1]) / (places[after] - places[after - 1])};
+}
+
+/// Linear between the factors of places.
+double factor_at(const Between& between, const std::vector<double>& factors) {
+  return (1 - between.share) * factors[between.first] + between.share * factors[between.second];
+}
+
+/// EM from the factors that are there: each event asks for its share of a factor, `of_places` are expected of it.
+void fit_factors(const auto& events, const std::vector<double>& of_places, TailFit& fit) {
+  constexpr int most_iterations = 200;
+  constexpr double small_change = 1e-7;
+  std::vector<Between> between;  // places stay where they are
+  for (const auto& event : events) between.push_back(between_places(fit.z_mm, event.z_mm));
+  std::vector<double> sums(fit.z_mm.size());
+  double change = 1;
+  for (int iteration = 0; iteration < most_iterations && change > small_change; ++iteration) {
+    std::ranges::fill(sums, 0.0);
+    for (std::size_t n = 0; n < events.size(); ++n) {
+      const Between& at = between[n];
+      const double value = events[n].count / (events[n].randoms + factor_at(at, fit.factors));
+      sums[at.first] += (1 - at.share) * value;
+      sums[at.second] += at.share * value;
+    }
+    change = 0;
+    for (std::size_t n = 0; n < sums.size(); ++n) {
+      if (!(of_places[n] > 0)) continue;
+      const double before = fit.factors[n];
+      fit.factors[n] =
+          std::clamp(before * sums[n] / of_places[n], ScatterTails::least_factor, ScatterTails::most_factor);
+      change = std::max(change, std::abs(fit.factors[n] - before) / before);
+    }
+  }
 }
 
 /// Counts that are expected, by the z of their lines' middles.
@@ -151,8 +183,7 @@ class Expected {
 
 double TailFit::at(double z) const {
   if (factors.empty()) return 1;
-  const Between between = between_places(z_mm, z);
-  return (1 - between.share) * factors[between.first] + between.share * factors[between.second];
+  return factor_at(between_places(z_mm, z), factors);
 }
 
 ScatterTails::ScatterTails(const Image& mu_per_mm, double margin_mm, double reach_mm, double least_mu_per_mm)
@@ -224,23 +255,31 @@ std::vector<ScatterTails::Mixed> ScatterTails::mixed(const ScatterEstimate& esti
   return made;
 }
 
-TailFit ScatterTails::fit(const ScatterEstimate& estimate, double reference_s, double least_counts) const {
+// They are the same for every estimate, and most of the time that a first fit takes.
+void ScatterTails::find_pairs() {
+  if (std::exchange(scanner_of_pairs_, scanner_) == scanner_) return;
+  pairs_.clear();
+  constexpr std::int64_t most_pairs = 4'000'000;
+  for_each_pair_line(*scanner_, box_, {.exact_pairs = most_pairs, .sampled_pairs = most_pairs}, &body_,
+                     [&](const EventView& pairs, const float* values, double) {
+                       for (std::int64_t i = 0; i < pairs.count; ++i)
+                         if (values[i] > 0) pairs_.push_back({sinogram_place(pairs.lor(i)), values[i]});
+                     });
+}
+
+TailFit ScatterTails::fit(const ScatterEstimate& estimate, double reference_s, double least_counts) {
   TailFit made;
   for (const TailEvent& event : events_) made.counts += static_cast<double>(event.count);
   if (!scanner_) return made;
+  find_pairs();
   const ScatterEstimate lines = estimate.has_tof() ? estimate.without_tof() : estimate;
-  constexpr std::int64_t most_pairs = 4'000'000;
-  Expected expected;
   const double counts_of_rate = exposed_s_ / static_cast<double>(stride_) / reference_s;
-  for_each_pair_line(*scanner_, box_, {.exact_pairs = most_pairs, .sampled_pairs = most_pairs}, &body_,
-                     [&](const EventView& pairs, const float* values, double) {
-                       for (std::int64_t i = 0; i < pairs.count; ++i) {
-                         if (!(values[i] > 0)) continue;
-                         const SinogramPlace place = sinogram_place(pairs.lor(i));
-                         expected.add(middle_z(place),
-                                      static_cast<double>(values[i] * scatter_at(lines, place)) * counts_of_rate);
-                       }
-                     });
+  std::vector<double> counts(pairs_.size());
+  tbb::parallel_for(std::size_t{0}, pairs_.size(), [&](std::size_t n) {
+    counts[n] = static_cast<double>(pairs_[n].value * scatter_at(lines, pairs_[n].place)) * counts_of_rate;
+  });
+  Expected expected;
+  for (std::size_t n = 0; n < pairs_.size(); ++n) expected.add(middle_z(pairs_[n].place), counts[n]);
   made.scatter = expected.all();
   if (!(made.scatter > 0)) return made;
   constexpr double apart_mm = 40;  // scatter changes slowly along z
@@ -248,19 +287,7 @@ TailFit ScatterTails::fit(const ScatterEstimate& estimate, double reference_s, d
   made.factors.assign(made.z_mm.size(), 1.0);
   const std::vector<double> of_places = expected.of_places(made.z_mm);
   const std::vector<Mixed> events = mixed(has_tof_ ? estimate : lines);
-  std::vector<double> sums(made.z_mm.size());
-  for (int iteration = 0; iteration < iterations; ++iteration) {
-    std::ranges::fill(sums, 0.0);
-    for (const Mixed& event : events) {
-      const Between between = between_places(made.z_mm, event.z_mm);
-      const double value = event.count / (event.randoms + made.at(event.z_mm));
-      sums[between.first] += (1 - between.share) * value;
-      sums[between.second] += between.share * value;
-    }
-    for (std::size_t n = 0; n < sums.size(); ++n)
-      if (of_places[n] > 0)
-        made.factors[n] = std::clamp(made.factors[n] * sums[n] / of_places[n], least_factor, most_factor);
-  }
+  fit_factors(events, of_places, made);
   double sum = 0, information = 0;
   for (std::size_t n = 0; n < made.factors.size(); ++n) {
     sum += of_places[n] * made.factors[n];

@@ -42,12 +42,12 @@ class ScatterTails {
   /// The factors at which the events are most likely, in [least_factor, most_factor]. With s_i the scatter that is
   /// expected of event i's pair and ToF bin, r_i its randoms and f the factor at its z, which is a sum of hats h_n of
   /// heights f_n, these solve sum over events of h_n s_i / (r_i + f s_i) = sum over all pairs and bins of h_n s; they
-  /// are found by EM. Hats are as wide as equal shares of the scatter, of at least `least_counts` each and 40 mm on
+  /// are found by EM, to 1e-7 of each. Hats are as wide as equal shares of the scatter, of at least `least_counts` each and 40 mm on
   /// average. Randoms are means over events of like distance and obliqueness, since those of single pairs are noisy
   /// where delayeds are few: events on pairs whose detectors had none by chance would all be taken for scatter.
   /// `estimate` is of the events' terms: of an image that counts the decays of `reference_s`. Pairs are sampled where
   /// there are more than some millions. 1 with no error where nothing is expected in the tails.
-  TailFit fit(const ScatterEstimate& estimate, double reference_s, double least_counts = 5000) const;
+  TailFit fit(const ScatterEstimate& estimate, double reference_s, double least_counts = 5000);
 
  private:
   struct TailEvent {
@@ -59,7 +59,13 @@ class ScatterTails {
   struct Mixed {
     double z_mm, randoms, count;
   };
+  // A pair beside the body, and how many of those with an efficiency of 1 it stands for.
+  struct TailPair {
+    SinogramPlace place;
+    float value = 0;
+  };
   void thin_out();
+  void find_pairs();
   std::vector<Mixed> mixed(const ScatterEstimate& estimate) const;
 
   Image body_;  // 1 / mm where there is body, so that no line through it is left
@@ -68,6 +74,8 @@ class ScatterTails {
   std::shared_ptr<const Scanner> scanner_;
   bool has_tof_ = false;
   std::vector<TailEvent> events_;
+  std::shared_ptr<const Scanner> scanner_of_pairs_;
+  std::vector<TailPair> pairs_;  // of that scanner: the same for every estimate
   std::uint64_t seen_ = 0, stride_ = 1, looked_at_ = 0;
   double exposed_s_ = 0;
 };
