@@ -101,9 +101,20 @@ std::vector<Ended> all_disturbed(const std::filesystem::path& folder, const std:
   return all;
 }
 
+/// Lines that are not of the log, which begin with the time of day.
+int causes_in(const std::string& said) {
+  std::istringstream lines(said);
+  int causes = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_log = line.size() > 12 && line[2] == ':' && line[5] == ':' && line[8] == '.';
+    causes += is_log ? 0 : 1;
+  }
+  return causes;
+}
+
 void check_ended(const Disturbance& disturbance, const Ended& ended) {
   CAPTURE(disturbance.name);
-  REQUIRE(ended.was_time);
+  REQUIRE_MESSAGE(ended.was_time, ended.said[0]);
   CHECK(ended.longest_s < 10);
   for (std::size_t i = 0; i < ended.codes.size(); ++i) {
     CAPTURE(i);
@@ -117,15 +128,15 @@ void check_ended(const Disturbance& disturbance, const Ended& ended) {
   }
   const std::string rank = fmt::format("rank {}, on ", disturbance.rank);
   CHECK_MESSAGE(ended.said[0].find(rank) != std::string::npos, ended.said[0]);
-  CHECK_MESSAGE(std::ranges::count(ended.said[0], '\n') == 1, ended.said[0]);
+  CHECK_MESSAGE(causes_in(ended.said[0]) == 1, ended.said[0]);
   CHECK(ended.report.find(rank) != std::string::npos);
   CHECK(ended.report.find("nothing was heard of it") != std::string::npos);
 }
 
-/// A second after the run has begun: the first rank is in the middle of something that takes long.
+/// Some seconds after the run has begun: the first rank is in the middle of something that takes long.
 bool is_at_work(const std::filesystem::path& out) {
   const bool is = is_open(out);
-  std::this_thread::sleep_for(1s);
+  std::this_thread::sleep_for(4s);
   return is;
 }
 
@@ -147,14 +158,17 @@ TEST_CASE("an error of a rank ends all with 1, and the first names the rank, its
 TEST_CASE(
     "a process that is killed or halted ends the run everywhere within ten seconds, whatever the first one does") {
   const TemporaryFolder folder;
-  const std::string endless_sensitivity =
-      "--set projected.sensitivity.sampled_pairs=2000000000 --set projected.sensitivity.error=0.00001";
   // A rank that is in its first pass, which does not end.
   const std::string stuck = "--set 'projected.fault={rank: 1, delay_at: 0, delay_ms: 60000}'";
-  // One batch that takes the first rank half a minute, of which nothing is asked meanwhile.
-  const std::string endless_pass =
-      "--set projected.use=tor_projector --set projected.tube_width_voxels=64 --set image.size=[160,160,160] --set "
-      "image.voxel_mm=[2,2,2] --set subsets.subsets=1 --set projected.sensitivity.sampled_pairs=1000";
+  // Wide tubes of small voxels: a sensitivity that takes minutes, or one of a second or two and one batch of minutes, of
+  // which nothing is asked meanwhile.
+  const auto wide = [](int pairs) {
+    return fmt::format(
+        "--set projected.use=tor_projector --set projected.tube_width_voxels=40 --set image.size=[160,160,160] --set "
+        "image.voxel_mm=[2,2,2] --set subsets.subsets=1 --set projected.sensitivity.sampled_pairs={}",
+        pairs);
+  };
+  const std::string endless_sensitivity = wide(200'000), endless_pass = wide(1000);
   const std::vector<Disturbance> disturbances = {
       {.name = "killed", .ranks = 3, .arguments = slow, .rank = 2},
       {.name = "halted", .ranks = 3, .arguments = slow, .rank = 1, .signal = SIGSTOP},
@@ -234,7 +248,7 @@ TEST_CASE("an interrupt of all processes lets the run drain, and a second one ab
     REQUIRE(comes_to_updates(out));
     for (int i = 0; i < interrupts; ++i) {
       for (const auto& process : processes) process->signal(SIGINT);
-      std::this_thread::sleep_for(100ms);
+      std::this_thread::sleep_for(200ms);
     }
     for (const int code : codes(processes)) CHECK(code == (interrupts == 1 ? 0 : 130));
     CHECK(std::filesystem::exists(out / "image.nii.gz") == (interrupts == 1));
@@ -274,7 +288,8 @@ RandomRun random_run(unsigned seed) {
   run.rank = up_to(run.ranks - 1);
   const int subsets = 1 + up_to(3), iterations = 1 + up_to(2), pass = up_to(subsets * iterations - 1);
   run.arguments = fmt::format(
-      "--set subsets.subsets={} --set subsets.iterations={} --set projected.deterministic={} --set "
+      "--set subsets.least_events=100 --set subsets.subsets={} --set subsets.iterations={} --set "
+      "projected.deterministic={} --set "
       "events.batch_events={} --set projected.use={}",
       subsets, iterations, yes(), yes() ? 2000 : 100'000, yes() ? "joseph_projector" : "tor_projector");
   if (up_to(3) == 0) run.arguments += fmt::format(" --set rank_parts={}", run.ranks + up_to(5));
@@ -323,15 +338,6 @@ Ended ended_by(const RandomRun& run, const std::filesystem::path& out) {
   end(processes, run.signal != 0 ? run.rank : -1, ended);
   look_at(out, ended);
   return ended;
-}
-
-/// Lines but those of slow ranks.
-int causes_in(const std::string& said) {
-  std::istringstream lines(said);
-  int causes = 0;
-  for (std::string line; std::getline(lines, line);)
-    causes += line.find("times as long as the median rank") == std::string::npos ? 1 : 0;
-  return causes;
 }
 
 void check_one_cause(const RandomRun& run, const Ended& ended) {

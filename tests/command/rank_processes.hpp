@@ -3,9 +3,9 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -33,24 +33,22 @@ inline std::string reconstruction(const std::filesystem::path& out, const std::s
          ranks_recording().string() + " --out " + out.string() + " " + more;
 }
 
-/// None twice, since runs may be side by side.
+/// None twice, since runs may be side by side, and none of those that the system gives to who connects.
 inline int free_port() {
+  constexpr int first = 20'000, ports = 12'000;
   static std::mutex one_at_a_time;
-  static std::set<int> given;
+  static int next = ::getpid();
   const std::lock_guard lock(one_at_a_time);
-  int port = 0;
-  do {
-    const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  while (true) {
+    const int port = first + next++ % ports, socket = ::socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    REQUIRE(::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0);
-    socklen_t size = sizeof(address);
-    ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size);
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    const bool is_free = ::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
     ::close(socket);
-    port = ntohs(address.sin_port);
-  } while (!given.insert(port).second);
-  return port;
+    if (is_free) return port;
+  }
 }
 
 /// A process of a run; killed at the latest when it goes out of scope.
