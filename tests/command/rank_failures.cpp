@@ -133,11 +133,13 @@ void check_ended(const Disturbance& disturbance, const Ended& ended) {
   CHECK(ended.report.find("nothing was heard of it") != std::string::npos);
 }
 
-/// Some seconds after the run has begun: the first rank is in the middle of something that takes long.
-bool is_at_work(const std::filesystem::path& out) {
-  const bool is = is_open(out);
-  std::this_thread::sleep_for(4s);
-  return is;
+/// So long after the run has begun it is in the middle of something that takes long.
+std::function<bool(const std::filesystem::path& out)> after(std::chrono::milliseconds some) {
+  return [some](const std::filesystem::path& out) {
+    const bool is = is_open(out);
+    std::this_thread::sleep_for(some);
+    return is;
+  };
 }
 
 }  // namespace
@@ -174,11 +176,11 @@ TEST_CASE(
       {.name = "halted", .ranks = 3, .arguments = slow, .rank = 1, .signal = SIGSTOP},
       {.name = "first_killed", .ranks = 3, .arguments = slow, .rank = 0},
       {.name = "first_halted", .arguments = slow, .rank = 0, .signal = SIGSTOP},
-      {.name = "killed_in_sensitivity", .arguments = endless_sensitivity, .is_time = is_at_work},
-      {.name = "halted_in_sensitivity", .arguments = endless_sensitivity, .signal = SIGSTOP, .is_time = is_at_work},
-      {.name = "killed_in_its_pass", .arguments = stuck, .is_time = is_at_work},
-      {.name = "halted_in_its_pass", .arguments = stuck, .signal = SIGSTOP, .is_time = is_at_work},
-      {.name = "killed_in_the_firsts_pass", .arguments = endless_pass, .is_time = is_at_work},
+      {.name = "killed_in_sensitivity", .arguments = endless_sensitivity, .is_time = after(2s)},
+      {.name = "halted_in_sensitivity", .arguments = endless_sensitivity, .signal = SIGSTOP, .is_time = after(2s)},
+      {.name = "killed_in_its_pass", .arguments = stuck, .is_time = after(1s)},
+      {.name = "halted_in_its_pass", .arguments = stuck, .signal = SIGSTOP, .is_time = after(1s)},
+      {.name = "killed_in_the_firsts_pass", .arguments = endless_pass, .is_time = after(4s)},
   };
   const auto all = all_disturbed(folder.path(), disturbances);
   for (std::size_t i = 0; i < all.size(); ++i) check_ended(disturbances[i], all[i]);
@@ -329,7 +331,7 @@ RandomRun random_run(unsigned seed) {
 
 Ended ended_by(const RandomRun& run, const std::filesystem::path& out) {
   Ended ended;
-  Processes processes = started(run.ranks, reconstruction(out, run.arguments));
+  Processes processes = started_on_host(run.ranks, reconstruction(out, run.arguments));
   ended.was_time = is_open(out);
   std::this_thread::sleep_for(run.after);
   if (run.signal != 0) processes[static_cast<std::size_t>(run.rank)]->signal(run.signal);
@@ -364,7 +366,7 @@ void check_one_cause(const RandomRun& run, const Ended& ended) {
       CHECK(ended.codes[rank] == 1);
   }
   if (run.way == Way::interrupted) {
-    CHECK(ended.codes[0] == 130);
+    CHECK_MESSAGE(ended.codes[0] == 130, ended.said[0]);
     return;
   }
   if (ended.codes[0] != 0) CHECK_FALSE(ended.has_image);

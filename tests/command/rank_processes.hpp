@@ -1,11 +1,14 @@
 // Runs of several processes for tests: started by hand, watched, and killed at the latest with the test.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <random>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -37,17 +40,19 @@ inline std::string reconstruction(const std::filesystem::path& out, const std::s
 inline int free_port() {
   constexpr int first = 20'000, ports = 12'000;
   static std::mutex one_at_a_time;
-  static int next = ::getpid();
+  static std::set<int> given;
   const std::lock_guard lock(one_at_a_time);
+  std::random_device random;  // other tests take ports too
   while (true) {
-    const int port = first + next++ % ports, socket = ::socket(AF_INET, SOCK_STREAM, 0);
+    const int port = std::uniform_int_distribution<int>(first, first + ports)(random);
+    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     address.sin_port = htons(static_cast<std::uint16_t>(port));
     const bool is_free = ::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
     ::close(socket);
-    if (is_free) return port;
+    if (is_free && given.insert(port).second) return port;
   }
 }
 
@@ -101,6 +106,20 @@ inline Processes started(int ranks, const std::string& arguments, const std::str
   for (int rank = 0; rank < ranks; ++rank)
     all.push_back(std::make_unique<RankProcess>("", fmt::format("{} --join 127.0.0.1:{} --rank {}/{} {}", arguments,
                                                                 port, rank, ranks, rank > 0 ? of_others : "")));
+  return all;
+}
+
+/// The same at a socket of this host, as tasks of a step of Slurm's: no other tests meet there.
+inline Processes started_on_host(int ranks, const std::string& arguments) {
+  static std::atomic<int> jobs = 0;
+  const int job = 1'000'000 + ::getpid() % 10'000'000 * 100 + jobs++;
+  Processes all;
+  for (int rank = 0; rank < ranks; ++rank)
+    all.push_back(std::make_unique<RankProcess>(
+        fmt::format("SLURM_PROCID={} SLURM_STEP_NUM_TASKS={} SLURM_NTASKS={} SLURM_JOB_ID={} SLURM_STEP_ID=7 "
+                    "SLURM_STEP_NUM_NODES=1 SLURM_STEP_NODELIST=localhost",
+                    rank, ranks, ranks, job),
+        arguments));
   return all;
 }
 
