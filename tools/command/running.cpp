@@ -248,7 +248,7 @@ void run_pipeline(Pipeline pipeline, const RunSettings& settings) {
   Engine engine(std::move(pipeline), {.output_dir = settings.output_dir,
                                       .earlier_run = earlier,
                                       .more_files = std::move(reports),
-                                      .failure_grace = settings.ranks ? 1'000ms : EngineOptions{}.failure_grace,
+                                      .failure_grace = settings.ranks ? 2'000ms : EngineOptions{}.failure_grace,
                                       .opened = [&](RunControl& run) { control->open_default(run); },
                                       .observer = observers.empty() ? nullptr : &observers});
   RunReport report;
