@@ -71,12 +71,15 @@ constexpr auto enum_names(JoinMode) {
 }
 
 // Deliberate faults, for authors and tests: `fault: {throw_at: 5}`. Messages are counted from 0 as the gadget takes
-// them; those of a source as it gives them.
+// them; those of a source as it gives them. A rank above 0 counts what the first one asks it to project.
 struct FaultSettings {
-  std::optional<std::uint64_t> throw_at, drop_at, duplicate_at, kill_at, delay_at;
+  std::optional<std::uint64_t> rank, throw_at, drop_at, duplicate_at, kill_at, delay_at;
   double delay_ms = 0;
 
   static constexpr auto params = describe(
+      param<&FaultSettings::rank>("rank", range(0, 63),
+                                  "The rank that meets the fault, where ranks share the gadget's work; without it the "
+                                  "first, 0"),
       param<&FaultSettings::throw_at>("throw_at", "The message at which the gadget throws"),
       param<&FaultSettings::drop_at>("drop_at", "The message that is lost, and booked so"),
       param<&FaultSettings::duplicate_at>("duplicate_at", "The message that comes twice"),
@@ -85,6 +88,7 @@ struct FaultSettings {
       param<&FaultSettings::delay_ms>("delay_ms", range(0, 600'000), unit("ms"), "How long a delay lasts"));
 
   bool any() const { return throw_at || drop_at || duplicate_at || kill_at || delay_ms > 0; }
+  bool is_of(std::uint64_t which) const { return any() && rank.value_or(0) == which; }
 };
 
 // Something that a gadget reads when it is made, as a parameter names it (core/value/param_rules.hpp, Reads).

@@ -87,6 +87,19 @@ class GadgetCheck {
     if (fault->find("delay_at") && !(gadget_.fault.delay_ms > 0))
       problems_.add(fault->find("delay_at")->where,
                     fmt::format("{}.fault: delay_at needs delay_ms, how long the delay lasts", label_));
+    check_fault_of_rank(*fault);
+  }
+
+  void check_fault_of_rank(const Value& fault) {
+    if (gadget_.fault.rank.value_or(0) == 0) return;
+    if (std::ranges::find(gadget_.info->params, "ranks", &ParamInfo::name) == gadget_.info->params.end())
+      problems_.add(fault.find("rank")->where,
+                    fmt::format("{}.fault: {} has no ranks that share its work: leave out rank", label_, type()));
+    if (gadget_.fault.drop_at || gadget_.fault.duplicate_at)
+      problems_.add(fault.find("rank")->where,
+                    fmt::format("{}.fault: messages come to the first rank alone, which may drop_at and duplicate_at; "
+                                "others may throw_at, kill_at or be delayed",
+                                label_));
   }
 
   // A value under the gadget wins over a top-level one; two maps (image: {...}) are merged key by key.

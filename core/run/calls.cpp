@@ -68,7 +68,7 @@ class Calls::Outlet final : public EmitTarget {
     }
     const bool is_source = node_.info().kind == GadgetKind::source;
     if (is_source) message.info.ingress = message.info.last_ingress = node_.context.message().ingress;
-    if (is_source && node_.gadget->fault.any())
+    if (is_source && node_.gadget->fault.is_of(0))
       emit_with_fault(port, std::move(message));
     else
       hand_on(port, std::move(message));
@@ -212,7 +212,7 @@ void Calls::process(Node& node, Job& job, std::size_t call, EmitTarget& outlet, 
   const std::size_t ports = node.inputs.size();
   const std::span<Payload> inputs(job.payloads.data() + call * ports, ports);
   Fate fate = Fate::pass;
-  if (node.gadget->fault.any()) fate = meet_fault(node, job.calls[call].number);
+  if (node.gadget->fault.is_of(0)) fate = meet_fault(node, job.calls[call].number);
   if (fate == Fate::drop) {
     context.books().lost(job.calls[call].events, "fault: drop_at");
   } else {

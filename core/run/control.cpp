@@ -146,7 +146,14 @@ void Control::request_stop() {
 
 void Control::abort() {
   Section section(dispatch_);
+  if (!state_.cancelled) state_.ended_from_outside = true;
   dispatch_.cancel(section, std::nullopt);
+}
+
+void Control::fail(RunError error) {
+  Section section(dispatch_);
+  if (!state_.cancelled) state_.ended_from_outside = true;
+  dispatch_.cancel(section, std::move(error));
 }
 
 void Control::cancel(RunError error) {
@@ -183,9 +190,9 @@ bool Control::stopping() const {
   return state_.stopping;
 }
 
-bool Control::aborted() const {
+bool Control::ended_from_outside() const {
   const std::lock_guard lock(state_.mutex);
-  return state_.aborted;
+  return state_.ended_from_outside;
 }
 
 std::uint64_t Control::moves() const {

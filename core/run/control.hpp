@@ -34,6 +34,7 @@ class Control final : public RunControl {
   // Stops the sources' tokens; the rest drains and flushes as at the end of the stream.
   void request_stop() override;
   void abort() override;
+  void fail(RunError error) override;
   // Drops everything, because of this error.
   void cancel(RunError error);
 
@@ -47,7 +48,8 @@ class Control final : public RunControl {
 
   bool stopping() const;
   bool cancelled() const { return state_.cancelled; }
-  bool aborted() const;
+  // By abort() or fail(): gadgets in their own code are not waited for as long.
+  bool ended_from_outside() const;
   // Grows whenever a message is taken or given, and whenever a gadget's progress changes.
   std::uint64_t moves() const;
   // As RunGraph has them.

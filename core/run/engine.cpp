@@ -94,7 +94,7 @@ RunReport Engine::run() {
   report.began = began_;
   report.still_running = still_running_;
   report.stalls = stalls_;
-  if (!began_) report.errors = early_errors_;
+  report.errors.insert(report.errors.end(), early_errors_.begin(), early_errors_.end());
   report.started = started;
   report.ended = std::chrono::system_clock::now();
   report.seconds = std::chrono::duration<double>(Clock::now() - began).count();
@@ -175,8 +175,8 @@ void Engine::wait_for_end() {
                               std::nullopt});
   }
   if (!finished)
-    finished =
-        control.wait(Clock::now() + (control.aborted() ? options_.abort_grace : options_.failure_grace), false, false);
+    finished = control.wait(
+        Clock::now() + (control.ended_from_outside() ? options_.abort_grace : options_.failure_grace), false, false);
   if (finished) {
     run_->workers.join();
   } else {
@@ -194,7 +194,7 @@ void Engine::finish(RunReport& report) {
   if (report.aborted)
     report.exit_code = exit_abort;
   else if (!report.errors.empty())
-    report.exit_code = began_ ? exit_run : exit_config;
+    report.exit_code = began_ || early_errors_.empty() ? exit_run : exit_config;
   if (!began_ || !run_json_) return;  // what did not begin leaves nothing behind
   try {
     run_json_->end(report);

@@ -30,8 +30,8 @@ struct EngineOptions {
   std::vector<std::string> more_files;
   // After request_stop(): how long the pipeline may drain before the run fails.
   std::chrono::milliseconds stop_deadline{30'000};
-  // After an abort, or a failure: how long gadgets may take to return from their own code before
-  // they are abandoned.
+  // After an abort (or RunControl::fail), or a gadget's failure: how long gadgets may take to return from their own code
+  // before they are abandoned.
   std::chrono::milliseconds abort_grace{1'000};
   std::chrono::milliseconds failure_grace{30'000};
   // When no message has moved for this long, a line of the log and an entry of the report say who waits for whom.

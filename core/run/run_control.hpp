@@ -43,6 +43,10 @@ class RunControl {
 
   // Drops everything at once; the report says `aborted` and who was in the middle of something.
   virtual void abort() = 0;
+
+  // The same where something outside the gadgets has failed that the run cannot go on without: the report has the
+  // error. No effect where the run is ending already.
+  virtual void fail(RunError error) = 0;
 };
 
 }  // namespace tofstream

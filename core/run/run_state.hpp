@@ -23,6 +23,7 @@ struct RunState {
   bool stopping = false;
   std::atomic<bool> cancelled = false;  // written with the lock held
   bool aborted = false;                 // cancelled without an error
+  bool ended_from_outside = false;      // cancelled by who is no gadget
   bool finished = false;                // no gadget code runs, and none will
   std::uint64_t moves = 0;              // messages that were taken or given
   std::size_t alive = 0;                // gadgets that have not ended

@@ -2,11 +2,13 @@
 #include "gadgets/ranks/rank_group.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -61,7 +63,8 @@ class RankGroup::State {
                  .keys = settings_.keys,
                  .warn = settings_.warn,
                  .came = [this](const std::string& peer, RankMessage message) { take(peer, std::move(message)); },
-                 .lost = [this](const std::string& peer) { lose(peer); }}) {
+                 .lost = [this](const std::string& peer) { lose(peer); },
+                 .silence = settings_.silence}) {
     wait_for_all();
   }
   ~State() { end(1); }
@@ -76,13 +79,17 @@ class RankGroup::State {
     return number;
   }
 
-  void when_lost(std::function<void(const std::string&)> tell) {
+  void when_failed(std::function<void(const RankFailure&)> tell) {
     const std::lock_guard telling(telling_);
     tell_ = std::move(tell);
-    if (!why_lost_.empty() && tell_) tell_(why_lost_);
+    tell_failed();
+  }
+  std::optional<RankFailure> failure(std::uint32_t session) const {
+    const std::lock_guard lock(mutex_);
+    return failure_of(session);
   }
   void end(int exit_code) {
-    if (std::exchange(is_over_, true)) return;
+    if (is_over_.exchange(true)) return;
     for (int rank = 1; rank < ranks(); ++rank) {
       if (!other(rank).identity) continue;
       wire::PackWriter to;
@@ -90,34 +97,42 @@ class RankGroup::State {
       socket_.unwatch(other(rank).peer);
       send(rank, RankMessageKind::end, 0, to.take());
     }
+    socket_.close();
   }
-  std::uint32_t new_session() {
+  std::uint32_t new_session(const std::string& gadget) {
     const std::lock_guard lock(mutex_);
-    return ++sessions_;
+    gadgets_.push_back(gadget);
+    return static_cast<std::uint32_t>(gadgets_.size());
   }
 
   void send(int rank, RankMessageKind kind, std::uint32_t session, std::vector<wire::PackedPiece> pieces) {
     socket_.send(other(rank).peer, kind, session, std::move(pieces));
   }
 
-  RankMessage answer(int rank, std::uint32_t session, RankMessageKind kind,
-                     const std::function<Clock::time_point()>& deadline) {
+  RankMessage answer(int rank, std::uint32_t session, RankMessageKind kind, const RankWait& wait) {
+    const auto asked = Clock::now();
     std::unique_lock lock(mutex_);
-    const Waiting waiting(waiting_);
+    const Waiting waiting(waiting_, session);
     while (true) {
-      Other& from = other(rank);
-      if (!from.problem.empty()) throw std::runtime_error(from.problem);
-      auto& answers = from.answers[session];
+      auto& answers = other(rank).answers[session];
       if (!answers.empty()) {
         RankMessage message = std::move(answers.front());
         answers.pop_front();
-        if (message.kind == RankMessageKind::failed) throw std::runtime_error(text_of(message));
         if (message.kind != kind) throw std::runtime_error("it answered what it was not asked");
         return message;
       }
+      if (const auto failure = failure_of(session)) throw RankFailed(failure->what);
+      if (wait.is_over()) throw BrokenOff();
       changed_.wait_for(lock, std::chrono::milliseconds(100));
-      if (answers.empty() && Clock::now() > deadline())
-        throw std::runtime_error("it hangs: it is there, but has not given its sum in time");
+      if (!answers.empty() || has_failed()) continue;
+      const auto still_for = Clock::now() - std::max(asked, socket_.progressed_at(other(rank).peer));
+      if (still_for <= wait.patience()) continue;
+      note_failure(other(rank), session,
+                   fmt::format("it hangs: it is there, but has got no further for {:.0f} s",
+                               std::chrono::duration<double>(still_for).count()));
+      lock.unlock();
+      tell_now();
+      lock.lock();
     }
   }
 
@@ -125,16 +140,18 @@ class RankGroup::State {
   struct Other {
     std::optional<RankIdentity> identity;
     std::string peer;
-    std::string problem;  // why nothing more can come
+    std::string device;  // where it projects, once it has said so
     std::map<std::uint32_t, std::deque<RankMessage>> answers;
   };
 
+  // Sessions in which a gadget waits.
   struct Waiting {
-    explicit Waiting(int& waiting) : number(waiting) { ++number; }
-    ~Waiting() { --number; }
+    Waiting(std::multiset<std::uint32_t>& all, std::uint32_t session) : all(all), own(all.insert(session)) {}
+    ~Waiting() { all.erase(own); }
     Waiting(const Waiting&) = delete;
     Waiting& operator=(const Waiting&) = delete;
-    int& number;
+    std::multiset<std::uint32_t>& all;
+    std::multiset<std::uint32_t>::iterator own;
   };
 
   Other& other(int rank) { return others_[static_cast<std::size_t>(rank) - 1]; }
@@ -191,9 +208,14 @@ class RankGroup::State {
       const std::lock_guard lock(mutex_);
       const auto from = std::ranges::find(others_, peer, &Other::peer);
       if (from == others_.end()) return;
-      from->answers[message.session].push_back(std::move(message));
+      if (message.kind == RankMessageKind::ready) from->device = text_of(message);
+      if (message.kind == RankMessageKind::failed)
+        note_failure(*from, message.session, text_of(message));
+      else
+        from->answers[message.session].push_back(std::move(message));
     }
     changed_.notify_all();
+    tell_now();
   }
 
   void greet(const std::string& peer, RankIdentity identity) {
@@ -237,43 +259,63 @@ class RankGroup::State {
     return "";
   }
 
-  std::string words(const Other& o) const {
-    return fmt::format("rank {}, on {}: {}", o.identity->place.rank, o.identity->host, o.problem);
-  }
-
   void lose(const std::string& peer) {
-    std::string lost;
     {
       const std::lock_guard lock(mutex_);
       const auto from = std::ranges::find(others_, peer, &Other::peer);
       if (from == others_.end()) return;
-      from->problem =
-          fmt::format("nothing was heard of it for {} s: it was killed, halted or cut off", rank_silence.count());
-      if (waiting_ == 0) lost = words(*from);
+      note_failure(*from, 0,
+                   fmt::format("nothing was heard of it for {:g} s: it was killed, halted or cut off",
+                               std::chrono::duration<double>(settings_.silence).count()));
     }
     changed_.notify_all();
-    if (!lost.empty()) tell_lost(lost);
+    tell_now();
   }
 
-  // Once, the first.
-  void tell_lost(const std::string& why) {
+  // With the lock held, as the next two. The first failure is the cause of all others.
+  void note_failure(const Other& of, std::uint32_t session, const std::string& what) {
+    if (has_failed()) return;
+    const std::uint32_t told_by = session > 0 || waiting_.empty() ? session : *waiting_.begin();
+    failure_ = {session, told_by > 0 && told_by <= gadgets_.size() ? gadgets_[told_by - 1] : "",
+                fmt::format("rank {}, on {}{}: {}", of.identity->place.rank, of.identity->host,
+                            of.device.empty() ? "" : ": " + of.device, what)};
+    failed_at_ = Clock::now();
+  }
+  bool has_failed() const { return failure_.has_value(); }
+  std::optional<RankFailure> failure_of(std::uint32_t session) const {
+    constexpr std::chrono::seconds others_first{1};
+    if (!failure_ || failure_->session == 0 || failure_->session == session) return failure_;
+    return Clock::now() - failed_at_ > others_first ? failure_ : std::nullopt;
+  }
+
+  // Without the lock: who is told may ask.
+  void tell_now() {
     const std::lock_guard telling(telling_);
-    if (!std::exchange(why_lost_, why).empty()) return;
-    if (tell_) tell_(why);
+    tell_failed();
+  }
+  void tell_failed() {
+    std::optional<RankFailure> failure;
+    {
+      const std::lock_guard lock(mutex_);
+      failure = failure_;
+    }
+    if (failure && tell_) std::exchange(tell_, {})(*failure);
   }
 
   const Settings settings_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Other> others_;
   std::vector<std::string> strangers_;
   std::string wrong_;
+  std::vector<std::string> gadgets_;      // of sessions, from 1
+  std::multiset<std::uint32_t> waiting_;  // sessions
+  std::optional<RankFailure> failure_;
+  Clock::time_point failed_at_;
   std::mutex telling_;
-  std::string why_lost_;
-  std::function<void(const std::string&)> tell_;
-  std::uint32_t sessions_ = 0;
-  bool has_begun_ = false, is_over_ = false;
-  int waiting_ = 0;    // gadgets that wait for an answer, and find out themselves
+  std::function<void(const RankFailure&)> tell_;
+  bool has_begun_ = false;
+  std::atomic<bool> is_over_ = false;
   RankSocket socket_;  // the last: its thread uses the others
 };
 
@@ -288,11 +330,14 @@ const RankIdentity& RankGroup::identity(int rank) const {
 int RankGroup::number_on_host(int rank) const {
   return state_->number_on_host(rank);
 }
-std::uint32_t RankGroup::new_session() {
-  return state_->new_session();
+std::uint32_t RankGroup::new_session(const std::string& gadget) {
+  return state_->new_session(gadget);
 }
-void RankGroup::when_lost(std::function<void(const std::string&)> tell) {
-  state_->when_lost(std::move(tell));
+std::optional<RankFailure> RankGroup::failure(std::uint32_t session) const {
+  return state_->failure(session);
+}
+void RankGroup::when_failed(std::function<void(const RankFailure&)> tell) {
+  state_->when_failed(std::move(tell));
 }
 void RankGroup::end(int exit_code) {
   state_->end(exit_code);
@@ -301,8 +346,8 @@ void RankGroup::end(int exit_code) {
 void RankChannel::send(RankMessageKind kind, std::vector<wire::PackedPiece> pieces) {
   group_.state_->send(rank_, kind, session_, std::move(pieces));
 }
-RankMessage RankChannel::answer(RankMessageKind kind, const std::function<Clock::time_point()>& deadline) {
-  return group_.state_->answer(rank_, session_, kind, deadline);
+RankMessage RankChannel::answer(RankMessageKind kind, const RankWait& wait) {
+  return group_.state_->answer(rank_, session_, kind, wait);
 }
 const std::string& RankChannel::host() const {
   return group_.identity(rank_).host;

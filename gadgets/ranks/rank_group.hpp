@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +38,33 @@ std::string this_host();
 std::vector<wire::PackedPiece> packed(const RankIdentity& identity);
 RankIdentity unpack_identity(const RankMessage& message);
 
+/// What ended a run's use of its ranks first.
+struct RankFailure {
+  std::uint32_t session = 0;  // that it happened in; 0: the rank is lost to all
+  std::string gadget;         // of that session, or one that waited for the rank; empty: none did
+  std::string what;           // in words for the user, which begin with the rank and its host
+};
+
+/// Thrown to who waits for ranks that have failed; what() is the failure's.
+struct RankFailed : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Thrown to who works for or waits for what nobody needs any more, since the run ends or a rank has failed: never the
+/// cause.
+struct BrokenOff : std::runtime_error {
+  BrokenOff() : std::runtime_error("broken off, since the run ends or another rank failed") {}
+};
+
+/// How long a gadget waits for a rank. Both are asked again and again.
+struct RankWait {
+  /// Longest time in which the rank makes no progress: no byte comes from it, and it tells of none that came to it, nor
+  /// of work that it did.
+  std::function<std::chrono::steady_clock::duration()> patience;
+  /// Nobody needs the answer any more.
+  std::function<bool()> is_over = [] { return false; };
+};
+
 class RankGroup;
 
 /// A gadget's line to one rank. One thread at a time.
@@ -44,9 +73,9 @@ class RankChannel {
   RankChannel(RankGroup& group, int rank, std::uint32_t session) : group_(group), rank_(rank), session_(session) {}
 
   void send(RankMessageKind kind, std::vector<wire::PackedPiece> pieces);
-  /// The rank's next answer. Throws std::runtime_error, in words that follow "rank 2, on HOST: ", for what the rank
-  /// threw, a rank that is lost, and one whose answer has not come at `deadline()`, which is asked again and again.
-  RankMessage answer(RankMessageKind kind, const std::function<std::chrono::steady_clock::time_point()>& deadline);
+  /// The rank's next answer. Throws RankFailed for what the rank threw, where it is lost or gets no further, and where
+  /// another rank has failed; BrokenOff once the wait is over.
+  RankMessage answer(RankMessageKind kind, const RankWait& wait);
   const std::string& host() const;
 
  private:
@@ -64,6 +93,7 @@ class RankGroup {
     std::chrono::milliseconds patience{30'000};  // for all others to come
     std::function<void(std::string_view)> warn = {};
     std::function<bool()> is_interrupted = {};
+    std::chrono::milliseconds silence = rank_silence;  // of one end, after which the other takes it for lost
   };
   /// Waits for all others. Throws std::runtime_error in one line where the place to meet cannot be had, some do not
   /// come, or are no ranks of this run, which they are told.
@@ -78,11 +108,15 @@ class RankGroup {
   const RankIdentity& identity(int rank) const;
   /// How many ranks with a lower number its host has: the number of its GPU.
   int number_on_host(int rank) const;
-  std::uint32_t new_session();
+  /// Of this gadget.
+  std::uint32_t new_session(const std::string& gadget);
 
-  /// Called once, from another thread, where a rank is lost while no gadget waits for it, with words for the user.
-  void when_lost(std::function<void(const std::string&)> tell);
-  /// The run is over; the others end with this code.
+  /// What failed first, for who uses this session: at once where it is the session's own or a rank is lost, and a second
+  /// later where it is another gadget's, which is to tell it. From any thread.
+  std::optional<RankFailure> failure(std::uint32_t session) const;
+  /// Called at most once, from another thread, for what fails first.
+  void when_failed(std::function<void(const RankFailure&)> tell);
+  /// The run is over; the others end with this code. Waits until they have been told so, for a second at most.
   void end(int exit_code);
 
  private:

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -25,9 +26,26 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-constexpr std::chrono::milliseconds between_signs{500};
-constexpr std::size_t piece_bytes = std::size_t{4} << 20;
+constexpr int signs_a_silence = 10;
+// A link that does not carry a piece within a silence is taken for cut.
+constexpr std::size_t piece_bytes = std::size_t{1} << 20;
 constexpr std::uint64_t most_of_a_stranger = 1 << 20, most_of_a_rank = std::uint64_t{1} << 40;
+
+/// Threads that are made meanwhile leave signals to others: who watches for an interrupt may begin later.
+class SignalsElsewhere {
+ public:
+  SignalsElsewhere() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsElsewhere() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsElsewhere(const SignalsElsewhere&) = delete;
+  SignalsElsewhere& operator=(const SignalsElsewhere&) = delete;
+
+ private:
+  sigset_t before_;
+};
 
 /// A part of ZeroMQ's that lies where the piece does.
 zmq::message_t message_of(const wire::PackedPiece& piece, std::size_t begin, std::size_t bytes) {
@@ -55,9 +73,16 @@ bool RankAssembly::add(std::span<const std::byte> frame, std::span<const std::by
       head.offset != body_.size() || head.total > most_bytes || piece.size() > head.total - head.offset ||
       (piece.empty() && head.total > 0))
     throw std::runtime_error("a piece that does not fit the ones before it");
-  if (body_.empty()) body_.reserve(std::min<std::uint64_t>(head.total, std::uint64_t{1} << 28));
+  make_room(piece.size());
   body_.insert(body_.end(), piece.begin(), piece.end());
   return body_.size() == head.total;
+}
+
+// Room grows with what has come, whatever the total is said to be, and never beyond the total.
+void RankAssembly::make_room(std::size_t more) {
+  constexpr std::size_t at_once = std::size_t{1} << 28;
+  if (body_.capacity() - body_.size() >= more) return;
+  body_.reserve(std::min<std::size_t>(begun_.total, std::max(at_once, 2 * body_.size() + more)));
 }
 
 RankMessage RankAssembly::take() {
@@ -71,13 +96,15 @@ class RankSocket::Thread {
  public:
   explicit Thread(Settings settings)
       : settings_(std::move(settings)),
-        socket_(context_, binds() ? zmq::socket_type::router : zmq::socket_type::dealer),
-        guard_(context_, socket_,
-               {.end = settings_.end,
-                .endpoint = settings_.endpoint,
-                .keys = settings_.keys,
-                .warn = settings_.warn,
-                .largest_message = 0}) {
+        between_signs_(settings_.silence / signs_a_silence),
+        socket_(context_, binds() ? zmq::socket_type::router : zmq::socket_type::dealer) {
+    const SignalsElsewhere of_threads;
+    guard_.emplace(context_, socket_,
+                   SocketGuard::Settings{.end = settings_.end,
+                                         .endpoint = settings_.endpoint,
+                                         .keys = settings_.keys,
+                                         .warn = settings_.warn,
+                                         .largest_message = 0});
     socket_.set(zmq::sockopt::sndhwm, 0);
     socket_.set(zmq::sockopt::rcvhwm, 0);
     socket_.set(zmq::sockopt::linger, 1000);
@@ -87,10 +114,7 @@ class RankSocket::Thread {
       socket_.connect(settings_.endpoint);
     thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
   }
-  ~Thread() {
-    thread_.request_stop();
-    woken_.raise();
-  }
+  ~Thread() { close(); }
   Thread(const Thread&) = delete;
   Thread& operator=(const Thread&) = delete;
 
@@ -104,15 +128,36 @@ class RankSocket::Thread {
   }
   void watch(const std::string& peer) {
     const std::lock_guard lock(mutex_);
-    heard_[peer] = Clock::now();
+    watched_[peer] = {.heard = Clock::now(), .progressed = Clock::now()};
   }
   void unwatch(const std::string& peer) {
     const std::lock_guard lock(mutex_);
-    heard_.erase(peer);
+    watched_.erase(peer);
   }
-  void throw_if_refused() const { guard_.throw_if_refused(); }
+  void note_progress() { ++progress_; }
+  Clock::time_point progressed_at(const std::string& peer) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = watched_.find(peer);
+    return found == watched_.end() ? Clock::time_point() : found->second.progressed;
+  }
+  // The context waits for what lingers.
+  void close() {
+    const std::lock_guard closing(closing_);
+    if (!thread_.joinable()) return;
+    thread_.request_stop();
+    woken_.raise();
+    thread_.join();
+    guard_.reset();
+    socket_.close();
+    context_.close();
+  }
+  void throw_if_refused() const { guard_->throw_if_refused(); }
 
  private:
+  struct Watched {
+    Clock::time_point heard, progressed;
+    std::uint64_t progress = 0;  // that it told last
+  };
   struct Outgoing {
     std::string peer;
     RankMessageKind kind;
@@ -130,20 +175,27 @@ class RankSocket::Thread {
 
   void run(const std::stop_token& stop) {
     zmq::pollitem_t items[] = {{socket_.handle(), 0, ZMQ_POLLIN, 0}, {nullptr, woken_.number(), ZMQ_POLLIN, 0}};
-    auto signed_at = Clock::now() - between_signs;
+    auto looked_at = Clock::now(), signed_at = looked_at - between_signs_;
     while (true) {
       const bool is_over = stop.stop_requested();
       send_all();
       if (is_over) return;
-      wait_for_any(items, std::chrono::milliseconds(100));
+      wait_for_any(items, std::min(between_signs_ / 2, std::chrono::milliseconds(100)));
       woken_.clear();
       receive_some();
       const auto now = Clock::now();
-      if (now - signed_at >= between_signs) {
+      if (now - std::exchange(looked_at, now) > settings_.silence / 2) forgive(now);
+      if (now - signed_at >= between_signs_) {
         signed_at = now;
         sign_and_miss(now);
       }
     }
+  }
+
+  // This process was halted itself, perhaps with all others: what it did not hear says nothing of them.
+  void forgive(Clock::time_point now) {
+    const std::lock_guard lock(mutex_);
+    for (auto& [peer, watched] : watched_) watched.heard = watched.progressed = now;
   }
 
   void send_all() {
@@ -195,14 +247,7 @@ class RankSocket::Thread {
     if (parts.size() != head + 2) return;
     const std::string peer = binds() ? parts.front().to_string() : "";
     const auto bytes = [](const zmq::message_t& m) { return std::span(m.data<const std::byte>(), m.size()); };
-    bool is_known = !binds();
-    {
-      const std::lock_guard lock(mutex_);
-      if (const auto heard = heard_.find(peer); heard != heard_.end()) {
-        heard->second = Clock::now();
-        is_known = true;
-      }
-    }
+    const bool is_known = note_heard(peer, bytes(parts[head]), bytes(parts[head + 1])) || !binds();
     try {
       detail::RankAssembly& assembly = assemblies_[peer];
       if (!assembly.add(bytes(parts[head]), bytes(parts[head + 1]), is_known ? most_of_a_rank : most_of_a_stranger))
@@ -218,26 +263,52 @@ class RankSocket::Thread {
     }
   }
 
+  // Signs of life tell of progress; pieces of other messages are progress themselves, of both ends. False where the
+  // peer is not watched.
+  bool note_heard(const std::string& peer, std::span<const std::byte> frame, std::span<const std::byte> piece) {
+    detail::RankFrame head;
+    if (frame.size() == sizeof(head)) std::memcpy(&head, frame.data(), sizeof(head));
+    const bool is_sign = head.kind == static_cast<std::uint16_t>(RankMessageKind::alive);
+    if (!is_sign) ++progress_;
+    const std::lock_guard lock(mutex_);
+    const auto found = watched_.find(peer);
+    if (found == watched_.end()) return false;
+    Watched& watched = found->second;
+    watched.heard = Clock::now();
+    std::uint64_t told = watched.progress;
+    if (is_sign && piece.size() == sizeof(told)) std::memcpy(&told, piece.data(), sizeof(told));
+    if (!is_sign || std::exchange(watched.progress, told) != told) watched.progressed = watched.heard;
+    return true;
+  }
+
   void sign_and_miss(Clock::time_point now) {
     std::vector<std::string> known, silent;
     {
       const std::lock_guard lock(mutex_);
-      for (const auto& [peer, heard] : heard_) (now - heard > rank_silence ? silent : known).push_back(peer);
-      for (const auto& peer : silent) heard_.erase(peer);
+      for (const auto& [peer, watched] : watched_)
+        (now - watched.heard > settings_.silence ? silent : known).push_back(peer);
+      for (const auto& peer : silent) watched_.erase(peer);
     }
-    for (const auto& peer : known) send_in_pieces({peer, RankMessageKind::alive, 0, {}});
+    wire::PackWriter to;
+    for (const auto& peer : known) {
+      to.value(progress_.load());
+      send_in_pieces({peer, RankMessageKind::alive, 0, to.take()});
+    }
     for (const auto& peer : silent) settings_.lost(peer);
   }
 
   const Settings settings_;
+  const std::chrono::milliseconds between_signs_;
   zmq::context_t context_;
   zmq::socket_t socket_;
-  SocketGuard guard_;
+  std::optional<SocketGuard> guard_;
   EventDescriptor woken_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::deque<Outgoing> outgoing_;
-  std::map<std::string, Clock::time_point> heard_;  // of the peers that are watched
+  std::map<std::string, Watched> watched_;
   std::map<std::string, detail::RankAssembly> assemblies_;
+  std::atomic<std::uint64_t> progress_ = 0;  // pieces that came and steps of work that were done
+  std::mutex closing_;
   std::jthread thread_;
 };
 
@@ -253,6 +324,15 @@ void RankSocket::watch(const std::string& peer) {
 }
 void RankSocket::unwatch(const std::string& peer) {
   thread_->unwatch(peer);
+}
+void RankSocket::note_progress() {
+  thread_->note_progress();
+}
+Clock::time_point RankSocket::progressed_at(const std::string& peer) const {
+  return thread_->progressed_at(peer);
+}
+void RankSocket::close() {
+  thread_->close();
 }
 void RankSocket::throw_if_refused() const {
   thread_->throw_if_refused();

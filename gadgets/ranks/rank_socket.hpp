@@ -1,6 +1,7 @@
 // Messages between the processes of one reconstruction over ZeroMQ: the first rank binds, the others connect. A thread
 // of the socket sends and receives; long messages go in pieces, from where they lie. Each end says twice a second that
-// it is there, so that whoever vanishes, is halted or cut off is missed by the others within seconds.
+// it is there, and how far it has come, so that whoever vanishes, is halted or cut off is missed by the others within
+// seconds, and who gets no further is told from who has much to send, to receive or to do.
 #pragma once
 
 #include <chrono>
@@ -42,7 +43,7 @@ struct RankMessage {
 };
 
 /// The wait for a sign of life of another rank, after which it is lost.
-inline constexpr std::chrono::seconds rank_silence{6};
+inline constexpr std::chrono::seconds rank_silence{5};
 
 class RankSocket {
  public:
@@ -54,10 +55,11 @@ class RankSocket {
     /// From the socket's thread. A peer is known by its name, the first rank by "".
     std::function<void(const std::string& peer, RankMessage message)> came = {};
     std::function<void(const std::string& peer)> lost = {};
+    std::chrono::milliseconds silence = rank_silence;
   };
   /// Throws std::invalid_argument or std::runtime_error in one line for an endpoint that cannot be had, or keys.
   explicit RankSocket(Settings settings);
-  /// Waits for what was sent to go out, for a second at most.
+  /// See close().
   ~RankSocket();
   RankSocket(const RankSocket&) = delete;
   RankSocket& operator=(const RankSocket&) = delete;
@@ -68,6 +70,13 @@ class RankSocket {
   /// From now on signs of life are sent to it and missed from it; only such peers may send more than a hello.
   void watch(const std::string& peer);
   void unwatch(const std::string& peer);
+  /// This end's work goes on, which the next sign of life tells. From any thread.
+  void note_progress();
+  /// When bytes of a peer's message came last, or the peer said that such bytes had come to it, or that its work went
+  /// on. The clock's first moment where it is not watched.
+  std::chrono::steady_clock::time_point progressed_at(const std::string& peer) const;
+  /// Waits for what was sent to go out, for a second at most. Nothing is sent or received any more.
+  void close();
   /// Of the end that connects: throws std::runtime_error where the other end refuses its key.
   void throw_if_refused() const;
 
@@ -85,7 +94,7 @@ namespace detail {
 /// What stands before each piece of a message.
 struct RankFrame {
   char magic[8] = {'t', 'o', 'f', 'r', 'a', 'n', 'k', 's'};
-  std::uint16_t version = 1;
+  std::uint16_t version = 2;
   std::uint16_t kind = 0;
   std::uint32_t session = 0;
   std::uint64_t total = 0, offset = 0;  // bytes of the message, and where the piece belongs
@@ -100,6 +109,8 @@ class RankAssembly {
   RankMessage take();
 
  private:
+  void make_room(std::size_t more);
+
   RankFrame begun_;
   std::vector<std::byte> body_;
 };

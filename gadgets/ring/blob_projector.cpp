@@ -46,7 +46,13 @@ struct BlobProjector {
                                          Context& context) {
     return pair_sensitivity<BlobProjector>("blob", p, scanner, projectors, context);
   }
-  static std::size_t bytes_held(const Params& p, std::size_t image) { return pair_projector_bytes(p, image, 2); }
+  static constexpr std::size_t cpu_copies = 2;
+  static std::size_t bytes_held(const Params& p, std::size_t image) {
+    return pair_projector_bytes(p, image, cpu_copies);
+  }
+  static std::size_t projector_bytes(const Params& p, std::size_t image) {
+    return cpu_projector_bytes(image, p.deterministic, cpu_copies);
+  }
   static std::int64_t planned_from(const Params& p) { return tofstream::planned_from(p.cuda_path, 5'000); }
 };
 

@@ -52,7 +52,13 @@ struct JosephProjector {
                                          Context& context) {
     return pair_sensitivity<JosephProjector>("joseph", p, scanner, projectors, context);
   }
-  static std::size_t bytes_held(const Params& p, std::size_t image) { return pair_projector_bytes(p, image, 0); }
+  static constexpr std::size_t cpu_copies = 0;
+  static std::size_t bytes_held(const Params& p, std::size_t image) {
+    return pair_projector_bytes(p, image, cpu_copies);
+  }
+  static std::size_t projector_bytes(const Params& p, std::size_t image) {
+    return cpu_projector_bytes(image, p.deterministic, cpu_copies);
+  }
   static std::int64_t planned_from(const Params&) { return tofstream::planned_from(CudaPath::automatic, 20'000); }
 
  private:

@@ -98,9 +98,12 @@ struct RotationProjector {
   }
   // The projector, and the sensitivity of all views.
   static std::size_t bytes_held(const Params& p, std::size_t image) {
+    return memory_sum(image, projector_bytes(p, image));
+  }
+  static std::size_t projector_bytes(const Params& p, std::size_t image) {
     const Backend backend = wants_cuda(p.backend) ? Backend::cuda : Backend::cpu;
     const PsfForm form = p.psf_form == PsfFormChoice::fft ? PsfForm::fft : PsfForm::separable;
-    return memory_sum(image, rotation_projector_bytes(image, form, !p.mu_map.empty(), backend));
+    return rotation_projector_bytes(image, form, !p.mu_map.empty(), backend);
   }
   static void check(const Params& p) { (void)settings(p); }
 

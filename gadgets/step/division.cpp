@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/gadget/memory.hpp"
 #include "gadgets/ranks/rank_group.hpp"
 #include "kernels/memory/devices.hpp"
 
@@ -55,11 +56,23 @@ Division division_of(const RankParams& params, BackendChoice backend, bool deter
   return division;
 }
 
-int images_of_parts(const RankParams& params, bool deterministic) {
-  const int ranks = std::max(params.ranks, 1);
-  if (params.parts <= 1 && params.ranks == 1) return 0;
-  const int parts = params.parts > 0 ? params.parts : (deterministic ? usual_deterministic_parts : ranks);
-  return (parts + ranks - 1) / ranks;
+RankMemory memory_of_ranks(const RankParams& params, bool deterministic, bool on_device, std::size_t image,
+                           std::size_t projector) {
+  const RankGroup* group = rank_group();
+  const auto ranks = static_cast<std::size_t>(group ? group->ranks() : std::max(params.ranks, 1));
+  const bool may_be_several = ranks > 1 || params.ranks == 0;
+  auto parts = static_cast<std::size_t>(params.parts);
+  if (parts == 0)
+    parts = deterministic && may_be_several ? std::max<std::size_t>(usual_deterministic_parts, ranks) : ranks;
+  const std::size_t sums_a_rank = (parts + ranks - 1) / ranks;
+  const auto images = [&](std::size_t number) { return memory_product(number, image); };
+  const std::size_t own = images(sums_a_rank - 1);
+  if (on_device) {
+    const std::size_t added = may_be_several ? image : 0;  // at most
+    return {group ? images(1 + ranks * sums_a_rank) : 0, memory_sum(own, added)};
+  }
+  if (group) return {memory_sum(own, images(ranks * sums_a_rank)), 0};
+  return {memory_sum(own, memory_product(ranks - 1, memory_sum(projector, images(sums_a_rank)))), 0};
 }
 
 }  // namespace tofstream

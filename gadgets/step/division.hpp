@@ -1,6 +1,8 @@
 // How a reconstruction is divided among the GPUs of a host.
 #pragma once
 
+#include <cstddef>
+
 #include "core/value/params.hpp"
 #include "gadgets/parameters.hpp"
 
@@ -28,8 +30,18 @@ inline constexpr int usual_deterministic_parts = 8;
 /// fewer parts than ranks, or another number of processes.
 Division division_of(const RankParams& params, BackendChoice backend, bool deterministic);
 
-/// Images that the first rank holds for the sums of parts, beside its projector's own: at most.
-int images_of_parts(const RankParams& params, bool deterministic);
+/// Bytes that ranks need in the first one's process, and on its GPU, beside what one projector needs that is alone.
+struct RankMemory {
+  std::size_t host_bytes = 0, device_bytes = 0;
+};
+
+/// Of images of `image` bytes. `projector`: bytes of a further projector, which ranks of a CPU have in the same memory.
+/// Counts, on the first rank's side: sums of its parts but the first; for ranks of this process on a CPU a projector each,
+/// and sums of their parts; for ranks on GPUs what it adds up a sum with; for other processes (rank_group()) the sums that
+/// came from them, one more rank's while they come, and on a GPU the estimate on the host. Each other GPU, or process, has
+/// its projector, an estimate, sums of its parts, and its part of the data and of their plans, which this does not count.
+RankMemory memory_of_ranks(const RankParams& params, bool deterministic, bool on_device, std::size_t image,
+                           std::size_t projector);
 
 inline constexpr auto* ranks_words =
     "Projectors that share each subset, a GPU each: the parts of an image's back projection are added up. 0: as many "

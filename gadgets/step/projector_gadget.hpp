@@ -86,6 +86,8 @@ ProjectorEntry<Data> projector_entry(const char* name) {
 ///   static std::unique_ptr<Reference> make_reference(const Params&, const Grid&, const Geometry&, Context&);
 ///     `Reference`: a Projector that is DoublePrecision too; see ProjectorEntry
 ///   static std::int64_t planned_from(const Params&);  see StepSettings
+///   static std::size_t projector_bytes(const Params&, std::size_t image);  of bytes_held on a CPU, what each further
+///     projector holds that shares the work
 /// `Data` also has Inputs, which hold an `image`, and Step; data_of(inputs); and model<Type>(params).
 template <class Data, class Type>
 class ProjectorGadget {
@@ -100,9 +102,14 @@ class ProjectorGadget {
   static constexpr bool own_thread = true;
   static constexpr bool harmless = true;
   static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
-    const auto for_parts = static_cast<std::size_t>(images_of_parts({p.ranks, p.rank_parts}, is_deterministic(p)));
-    MemoryNeed need = step_memory(
-        p.backend, memory_sum(Type::bytes_held(p, inputs[1]), memory_product(for_parts, inputs[1])), inputs);
+    const std::size_t image = inputs[1];
+    std::size_t another = Type::bytes_held(p, image);
+    if constexpr (requires { Type::projector_bytes(p, image); }) another = Type::projector_bytes(p, image);
+    const RankMemory of_ranks =
+        memory_of_ranks({p.ranks, p.rank_parts}, is_deterministic(p), wants_cuda(p.backend), image, another);
+    MemoryNeed need = step_memory(p.backend, Type::bytes_held(p, image), inputs);
+    need.host_bytes = memory_sum(need.host_bytes, of_ranks.host_bytes);
+    need.device_bytes = memory_sum(need.device_bytes, of_ranks.device_bytes);
     need.note = Data::memory_note;
     return need;
   }

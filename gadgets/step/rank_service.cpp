@@ -2,6 +2,7 @@
 #include "gadgets/step/rank_service.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <deque>
 #include <map>
 #include <stdexcept>
@@ -11,6 +12,7 @@
 
 #include "core/base/muted_log.hpp"
 #include "core/gadget/gadget_record.hpp"
+#include "core/run/fault.hpp"
 #include "gadgets/step/projector_kinds.hpp"
 #include "gadgets/step/remote_rank.hpp"
 #include "gadgets/step/view_projector_kinds.hpp"
@@ -75,14 +77,16 @@ class ServiceOf final : public RankService {
   using Data = typename Family::Data;
 
  public:
-  ServiceOf(const typename Family::Kind& kind, std::shared_ptr<const void> params, const std::string& gadget,
-            const RankOpening& opening, wire::PackReader& from)
+  ServiceOf(const typename Family::Kind& kind, std::shared_ptr<const void> params, const PipelineGadget& gadget,
+            const RankOpening& opening, std::function<void()> progressed, wire::PackReader& from)
       : opening_(opening),
-        record_(gadget),
+        progressed_(std::move(progressed)),
+        record_(gadget.name),
         context_(record_),
         geometry_(Family::geometry(from)),
         views_(data_views(kind, params.get())) {
     from.require_end();
+    if (gadget.fault.is_of(static_cast<std::uint64_t>(opening.rank))) fault_ = gadget.fault;
     const MutedLog said_by_the_first;
     projector_ = kind.make(params.get(), opening.grid, opening.backend, *geometry_, context_);
     for (int part = opening.rank; part < opening.parts; part += opening.ranks) {
@@ -116,6 +120,8 @@ class ServiceOf final : public RankService {
   }
 
   std::vector<wire::PackedPiece> project(const RankMessage& pass) override {
+    const auto began = std::chrono::steady_clock::now();
+    meet_fault(fault_, passes_++, [] { return true; });
     wire::PackReader from(*pass.body);
     const auto estimate = from.array<float>();
     if (static_cast<std::int64_t>(estimate.size()) != opening_.grid.voxels())
@@ -128,7 +134,7 @@ class ServiceOf final : public RankService {
       for (const PassEntry& entry : from.array<PassEntry>()) tally += project_batch(i, entry, image);
     }
     from.require_end();
-    return answer(tally);
+    return answer(tally, began);
   }
 
   const std::string& device() const override { return device_; }
@@ -177,17 +183,19 @@ class ServiceOf final : public RankService {
     const auto result = shares_[share].em_step(
         known.data, whole, entry.has_terms ? &known.additive : nullptr, image, sums_[share]->voxels.data(), [] {},
         context_);
+    progressed_();
     SubsetTally tally{.all = result.tally, .of_new = {}};
     if (entry.is_new) tally.of_new = result.tally;
     return tally;
   }
 
-  std::vector<wire::PackedPiece> answer(const SubsetTally& tally) {
+  std::vector<wire::PackedPiece> answer(const SubsetTally& tally, std::chrono::steady_clock::time_point began) {
     ShareFigures figures;
     for (const auto& share : shares_) figures += share.figures();
     wire::PackWriter to;
     to.value(tally);
     to.value(figures);
+    to.value(detail::seconds_since(began));
     for (const auto& sum : sums_) {
       std::shared_ptr<const Image> sent = sum;
       if (!on_host(sum->voxels.memory())) {
@@ -200,6 +208,9 @@ class ServiceOf final : public RankService {
   }
 
   const RankOpening opening_;
+  const std::function<void()> progressed_;
+  FaultSettings fault_;
+  std::uint64_t passes_ = 0;
   GadgetRecord record_;
   Context context_;
   std::shared_ptr<const typename Family::Kind::Geometry> geometry_;
@@ -238,24 +249,26 @@ std::shared_ptr<void> params_of(const std::vector<ParamInfo>& infos, std::shared
 
 template <class Family>
 std::unique_ptr<RankService> service_of(const PipelineGadget& gadget, const std::string& use,
-                                        const RankOpening& opening, wire::PackReader& from) {
+                                        const RankOpening& opening, const std::function<void()>& progressed,
+                                        wire::PackReader& from) {
   const auto* kind = table_of<typename Family::Kind>().find(use);
   if (!kind) return nullptr;
-  return std::make_unique<ServiceOf<Family>>(*kind, params_of(kind->params, kind->default_params(), gadget),
-                                             gadget.name, opening, from);
+  return std::make_unique<ServiceOf<Family>>(*kind, params_of(kind->params, kind->default_params(), gadget), gadget,
+                                             opening, progressed, from);
 }
 
 }  // namespace
 
-std::unique_ptr<RankService> open_rank_service(const RankMessage& open, const Pipeline& pipeline) {
+std::unique_ptr<RankService> open_rank_service(const RankMessage& open, const Pipeline& pipeline,
+                                               std::function<void()> progressed) {
   wire::PackReader from(*open.body);
   const std::string gadget = from.text();
   const RankOpening opening = checked(from.value<RankOpening>());
   const auto found = std::ranges::find(pipeline.gadgets, gadget, &PipelineGadget::name);
   if (found == pipeline.gadgets.end()) throw std::runtime_error(fmt::format("its pipeline has no gadget '{}'", gadget));
   const std::string use = found->info->name;
-  if (auto events = service_of<EventsOfRank>(*found, use, opening, from)) return events;
-  if (auto views = service_of<ViewsOfRank>(*found, use, opening, from)) return views;
+  if (auto events = service_of<EventsOfRank>(*found, use, opening, progressed, from)) return events;
+  if (auto views = service_of<ViewsOfRank>(*found, use, opening, progressed, from)) return views;
   throw std::runtime_error(fmt::format("'{}' is no projector that ranks can share", use));
 }
 

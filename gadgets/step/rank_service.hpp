@@ -1,6 +1,7 @@
 // The other end of remote_rank.hpp: what a process that is not the first does for one gadget of a run.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,8 +23,10 @@ class RankService {
 };
 
 /// A rank's work for the gadget that an `open` message names, which the pipeline has with the same parameters: makes its
-/// projector on the thread's current device. Throws std::runtime_error and what a projector's maker throws.
-std::unique_ptr<RankService> open_rank_service(const RankMessage& open, const Pipeline& pipeline);
+/// projector on the thread's current device, and meets the gadget's fault where that is this rank's. `progressed`:
+/// called after each batch that is projected. Throws std::runtime_error and what a projector's maker throws.
+std::unique_ptr<RankService> open_rank_service(
+    const RankMessage& open, const Pipeline& pipeline, std::function<void()> progressed = [] {});
 
 }  // namespace tofstream
 // SPDX-License-Identifier: Apache-2.0

@@ -10,9 +10,12 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
@@ -24,9 +27,12 @@
 #include <fmt/format.h>
 
 #include "core/base/muted_log.hpp"
+#include "core/run/fault.hpp"
 #include "gadgets/step/division.hpp"
+#include "gadgets/step/rank_watch.hpp"
 #include "gadgets/step/remote_rank.hpp"
 #include "gadgets/step/share.hpp"
+#include "gadgets/step/stragglers.hpp"
 #include "gadgets/step/subset_tally.hpp"
 #include "kernels/em/image_sum.hpp"
 #include "kernels/memory/device_thread.hpp"
@@ -66,6 +72,8 @@ class Ranks {
   SubsetTally project(const SubsetPass<Data>& pass, Image& back, Context& context);
 
   std::vector<RankFigures> figures() const;
+  /// Ranks that the last subset has shown to be slower than the others, in words; each is named once.
+  const std::vector<std::string>& slow_ranks() const { return slow_ranks_; }
   /// Time in which the first rank waited for others, and added up what they gave.
   double waiting_s() const { return waiting_s_; }
   double adding_s() const { return adding_s_; }
@@ -85,6 +93,15 @@ class Ranks {
     Buffer<float> slab, added;      // of a sum, and what is added to it
     std::future<void> working;
     SubsetTally tally;
+    RankProgress progress;
+    double pass_s = 0;
+    std::uint64_t passes = 0;
+  };
+  // What a rank's thread asks and tells between batches.
+  struct AtWork {
+    std::function<Turn()> take_turn;
+    std::function<void(std::int64_t data, double seconds)> done;
+    std::function<void()> go_on;  // throws BrokenOff
   };
 
   bool is_on_devices() const { return !on_host(memory_); }
@@ -98,28 +115,42 @@ class Ranks {
   void add_other(int rank, Context& context);
   void add_processes(Context& context);
   void begin_processes(const SubsetPass<Data>& pass);
-  void wait_for_processes();
   void add_up_processes(Image& back);
   void take_slab(Other& other, const Image& estimate);
   void take_other_slabs(Other& other);
   void project_there(Other& other, const SubsetPass<Data>& pass, Context& context);
+  void project_there(RemoteRank<Data>& process, const SubsetPass<Data>& pass);
   std::vector<Range> ranges_of(int part, const Subset<Data>& subset) const;
-  template <class TakeTurn>
   SubsetTally project_part(Share<Data>& share, int part, const SubsetPass<Data>& pass, const Image& estimate,
-                           Image& back, Context& context, const TakeTurn& take_turn);
+                           Image& back, Context& context, const AtWork& at_work);
   SubsetTally project_here(const SubsetPass<Data>& pass, Image& back, Context& context);
   template <class Work, class Own>
-  void with_others(const Work& work, const Own& own);
+  void with_others(const Work& work, const Own& own, Context& context);
+  void go_on(Context& context) const;
+  /// Where `work` throws, the others break off between batches.
+  template <class Work>
+  void breaking_others(const Work& work) try {
+    work();
+  } catch (...) {
+    is_broken_ = true;
+    throw;
+  }
+  void wait_for_others(Context& context);
+  void throw_cause(const std::exception_ptr& own);
+  void find_slow_ranks(const SubsetTally& own);
   /// What `work` throws, with the rank's name.
   template <class Rank, class Work>
   static void naming(const Rank& rank, const std::string& where, const Work& work) try {
     work();
+  } catch (const RankFailed&) {
+    throw;  // in words that name it
+  } catch (const BrokenOff&) {
+    throw;
   } catch (const std::exception& error) {
     throw std::runtime_error(
         fmt::format("rank {}{}: {}", rank.number, where.empty() ? "" : ", on " + where, error.what()));
   }
-  void wait_for_others();
-  void add_up(Image& back);
+  void add_up(Image& back, Context& context);
   const Image& sum_of(int part, const Image& back) const;
   void add_slab(int rank, Buffer<float>& slab, Buffer<float>& added, Image& back);
 
@@ -132,7 +163,14 @@ class Ranks {
   Buffer<float> own_added_;      // as the others'
   std::vector<std::unique_ptr<Other>> others_;
   std::vector<std::unique_ptr<RemoteRank<Data>>> processes_;
+  std::uint32_t session_ = 0;  // of the processes
+  const FaultSettings fault_;  // of one of the others
+  std::atomic<bool> is_broken_ = false;
+  std::int64_t largest_ = 0;  // data of the subset's largest batch
   PassClock clock_;
+  double own_pass_s_ = 0;
+  Stragglers stragglers_;
+  std::vector<std::string> slow_ranks_;
   double waiting_s_ = 0, adding_s_ = 0, waiting_for_turn_s_ = 0;
 };
 
@@ -142,7 +180,9 @@ Ranks<Data>::Ranks(const Division& division, std::int64_t planned_from, SystemMo
       planned_from_(planned_from),
       model_(model),
       memory_(memory_of(model.projector().backend())),
-      own_(shares_of(0, model.projector())) {
+      own_(shares_of(0, model.projector())),
+      fault_(fault_of_ranks(context)),
+      clock_(context.cancel_token()) {
   if (!Divisible<Data> && division.parts > 1)
     throw std::invalid_argument("ranks: 1 is all there can be for these data, which nothing cuts into parts");
   const Grid& grid = model.projector().grid();
@@ -203,38 +243,107 @@ void Ranks<Data>::add_other(int rank, Context& context) {
 
 template <class Data>
 SubsetTally Ranks<Data>::project(const SubsetPass<Data>& pass, Image& back, Context& context) {
+  is_broken_ = false;
+  largest_ = 0;
+  if constexpr (Divisible<Data>)
+    for (const auto& batch : pass.subset.batches) largest_ = std::max(largest_, range_size(*batch));
   if (!others_.empty() && is_on_devices()) {
     synchronize(nullptr);  // the estimate is there
-    with_others([&](Other& other) { take_slab(other, pass.estimate); }, [] {});
+    with_others([&](Other& other) { take_slab(other, pass.estimate); }, [] {}, context);
   }
   SubsetTally tally;
   begin_processes(pass);
   with_others([&](Other& other) { project_there(other, pass, context); },
-              [&] {
-                tally = project_here(pass, back, context);
-                clock_.end();
-              });
-  wait_for_processes();
+              [&] { tally = project_here(pass, back, context); }, context);
+  find_slow_ranks(tally);
   for (const auto& other : others_) tally += other->tally;
   for (const auto& process : processes_) tally += process->tally();
-  add_up(back);
+  add_up(back, context);
   return tally;
 }
 
 // The others' work beside one's own; ends when all have ended, since they use what the caller holds.
 template <class Data>
 template <class Work, class Own>
-void Ranks<Data>::with_others(const Work& work, const Own& own) {
-  for (auto& other : others_) other->working = other->thread.begin([&work, &other] { work(*other); });
+void Ranks<Data>::with_others(const Work& work, const Own& own, Context& context) {
+  for (auto& other : others_) {
+    other->progress.note();
+    other->working = other->thread.begin([this, &work, &other] { breaking_others([&] { work(*other); }); });
+  }
+  std::exception_ptr failed;
   try {
     own();
   } catch (...) {
-    clock_.end();
-    for (auto& other : others_) other->working.wait();
-    for (auto& process : processes_) process->working.wait();
-    throw;
+    is_broken_ = true;
+    clock_.give_up();
+    failed = std::current_exception();
   }
-  wait_for_others();
+  wait_for_others(context);
+  throw_cause(failed);
+}
+
+// Between two batches of the first rank, or of one of the others of its process.
+template <class Data>
+void Ranks<Data>::go_on(Context& context) const {
+  if (is_broken_ || context.cancelled() || (session_ > 0 && rank_group()->failure(session_))) throw BrokenOff();
+}
+
+template <class Data>
+void Ranks<Data>::wait_for_others(Context& context) {
+  const auto began = std::chrono::steady_clock::now();
+  for (auto& other : others_)
+    wait_for_rank(
+        other->working, other->progress, [this] { return clock_.patience(largest_); },
+        fmt::format("rank {}{}", other->number, other->device.empty() ? "" : ", on " + other->device), context);
+  for (auto& process : processes_)
+    if (process->working.valid()) process->working.wait();
+  waiting_s_ += detail::seconds_since(began);
+}
+
+// What was thrown first: by the first rank itself, or by another, of whom the first and others only broke off.
+template <class Data>
+void Ranks<Data>::throw_cause(const std::exception_ptr& own) {
+  std::exception_ptr cause, broken;
+  const auto note = [&](const auto& work) {
+    try {
+      work();
+    } catch (const BrokenOff&) {
+      broken = std::current_exception();
+    } catch (...) {
+      if (!cause) cause = std::current_exception();
+    }
+  };
+  if (own) note([&] { std::rethrow_exception(own); });
+  for (auto& other : others_) note([&] { naming(*other, other->device, [&] { other->working.get(); }); });
+  for (auto& process : processes_)
+    if (process->working.valid()) note([&] { naming(*process, process->device, [&] { process->working.get(); }); });
+  if (cause) std::rethrow_exception(cause);
+  // A process may have failed after it gave its sums.
+  const auto failure = broken && session_ > 0 ? rank_group()->failure(session_) : std::nullopt;
+  if (failure) throw RankFailed(failure->what);
+  if (broken) std::rethrow_exception(broken);
+}
+
+template <class Data>
+void Ranks<Data>::find_slow_ranks(const SubsetTally& own) {
+  slow_ranks_.clear();
+  if (division_.ranks == 1) return;
+  const auto time_of = [](const SubsetTally& tally, double seconds) {
+    return RankTime{tally.all.used + tally.all.skipped, seconds};
+  };
+  std::vector<RankTime> times{time_of(own, own_pass_s_)};
+  for (const auto& other : others_) times.push_back(time_of(other->tally, other->pass_s));
+  for (const auto& process : processes_) times.push_back(time_of(process->tally(), process->pass_s()));
+  for (const Straggler& slow : stragglers_.note(times)) {
+    const auto number = static_cast<std::size_t>(slow.rank);
+    const std::string device = number == 0          ? ""
+                               : processes_.empty() ? others_[number - 1]->device
+                                                    : processes_[number - 1]->device;
+    slow_ranks_.push_back(
+        fmt::format("rank {}{}: over {} subsets it took {:.1f} times as long as the median rank for as "
+                    "many data, and the others waited for it",
+                    slow.rank, device.empty() ? "" : ", on " + device, Stragglers::window, slow.times));
+  }
 }
 
 template <class Data>
@@ -242,10 +351,10 @@ void Ranks<Data>::add_processes(Context& context) {
   if constexpr (Sendable<Data>) {
     RankGroup& group = *rank_group();
     if (is_on_devices()) own_added_ = Buffer<float>(memory_, model_.projector().grid().voxels());
-    const std::uint32_t session = group.new_session();
+    session_ = group.new_session(context.name());
     const auto pack_geometry = [&](wire::PackWriter& to) { model_.pack_geometry(to); };
     for (int rank = 1; rank < division_.ranks; ++rank)
-      processes_.push_back(std::make_unique<RemoteRank<Data>>(group, session,
+      processes_.push_back(std::make_unique<RemoteRank<Data>>(group, session_,
                                                               RankOpening{.grid = model_.projector().grid(),
                                                                           .backend = model_.projector().backend(),
                                                                           .ranks = division_.ranks,
@@ -254,7 +363,7 @@ void Ranks<Data>::add_processes(Context& context) {
                                                                           .planned_from = planned_from_},
                                                               context.name(), pack_geometry));
     for (auto& process : processes_)
-      naming(*process, group.identity(process->number).host, [&] { process->wait_until_ready(); });
+      naming(*process, group.identity(process->number).host, [&] { process->wait_until_ready(clock_); });
   } else {
     throw std::invalid_argument("these data cannot be sent to other processes: start one (--join none)");
   }
@@ -266,26 +375,24 @@ void Ranks<Data>::begin_processes(const SubsetPass<Data>& pass) {
   if constexpr (Sendable<Data>) {
     clock_.begin();
     for (auto& process : processes_)
-      process->working = process->thread.begin([this, &pass, &process] {
-        std::vector<std::vector<typename RemoteRank<Data>::Piece>> parts(shares_of_rank(process->number));
-        for (std::size_t share = 0; share < parts.size(); ++share) {
-          const std::vector<Range> ranges = ranges_of(part_of(process->number, share), pass.subset);
-          for (std::size_t i = 0; i < ranges.size(); ++i)
-            if (ranges[i].size > 0)
-              parts[share].push_back({pass.subset.batches[i], ranges[i], i >= pass.subset.first_new()});
-        }
-        process->project(parts, pass.for_processes, pass.additive, memory_, clock_);
-        if (pass.subset.step.iteration == pass.subset.step.iterations) process->forget(pass.subset);
-      });
+      process->working =
+          process->thread.begin([this, &pass, &process] { breaking_others([&] { project_there(*process, pass); }); });
   }
 }
 
 template <class Data>
-void Ranks<Data>::wait_for_processes() {
-  const auto began = std::chrono::steady_clock::now();
-  for (auto& process : processes_) process->working.wait();
-  waiting_s_ += detail::seconds_since(began);
-  for (auto& process : processes_) naming(*process, process->device, [&] { process->working.get(); });
+void Ranks<Data>::project_there(RemoteRank<Data>& process, const SubsetPass<Data>& pass) {
+  if constexpr (Sendable<Data>) {
+    std::vector<std::vector<typename RemoteRank<Data>::Piece>> parts(shares_of_rank(process.number));
+    for (std::size_t share = 0; share < parts.size(); ++share) {
+      const std::vector<Range> ranges = ranges_of(part_of(process.number, share), pass.subset);
+      for (std::size_t i = 0; i < ranges.size(); ++i)
+        if (ranges[i].size > 0)
+          parts[share].push_back({pass.subset.batches[i], ranges[i], i >= pass.subset.first_new()});
+    }
+    process.project(parts, pass.for_processes, pass.additive, memory_, clock_);
+    if (pass.subset.step.iteration == pass.subset.step.iterations) process.forget(pass.subset);
+  }
 }
 
 template <class Data>
@@ -332,32 +439,49 @@ void Ranks<Data>::take_other_slabs(Other& other) {
 
 template <class Data>
 SubsetTally Ranks<Data>::project_here(const SubsetPass<Data>& pass, Image& back, Context& context) {
-  const auto take_turn = [&] {
-    const auto asked = std::chrono::steady_clock::now();
-    Turn turn = context.take_turn();
-    waiting_for_turn_s_ += detail::seconds_since(asked);
-    return turn;
-  };
+  own_pass_s_ = 0;
+  const AtWork at_work{.take_turn =
+                           [&] {
+                             const auto asked = std::chrono::steady_clock::now();
+                             Turn turn = context.take_turn();
+                             waiting_for_turn_s_ += detail::seconds_since(asked);
+                             return turn;
+                           },
+                       .done =
+                           [&](std::int64_t data, double seconds) {
+                             own_pass_s_ += seconds;
+                             clock_.note(data, seconds);
+                           },
+                       .go_on = [&] { go_on(context); }};
   SubsetTally tally;
   for (std::size_t i = 0; i < own_.size(); ++i) {
     Image& sum = i == 0 ? back : own_sums_[i - 1];
+    if (i > 0) at_work.go_on();
     if (i > 0) sum.voxels.clear();
-    tally += project_part(own_[i], part_of(0, i), pass, pass.estimate, sum, context, take_turn);
+    tally += project_part(own_[i], part_of(0, i), pass, pass.estimate, sum, context, at_work);
   }
   return tally;
 }
 
 template <class Data>
 void Ranks<Data>::project_there(Other& other, const SubsetPass<Data>& pass, Context& context) {
+  const auto began = std::chrono::steady_clock::now();
   other.tally = {};
+  if (fault_.is_of(static_cast<std::uint64_t>(other.number)))
+    meet_fault(fault_, other.passes++, [&] { return !context.cancelled(); });
   if (other.estimate) take_other_slabs(other);
   const Image& estimate = other.estimate ? *other.estimate : pass.estimate;
+  const AtWork at_work{.take_turn = [] { return Turn(); },
+                       .done = [&](std::int64_t, double) { other.progress.note(); },
+                       .go_on = [&] { go_on(context); }};
   for (std::size_t i = 0; i < other.shares.size(); ++i) {
+    if (i > 0) at_work.go_on();
     other.sums[i].voxels.clear();
-    other.tally += project_part(other.shares[i], part_of(other.number, i), pass, estimate, other.sums[i], context,
-                                [] { return Turn(); });
+    other.tally +=
+        project_part(other.shares[i], part_of(other.number, i), pass, estimate, other.sums[i], context, at_work);
   }
   if (is_on_devices()) synchronize(nullptr);
+  other.pass_s = detail::seconds_since(began);
 }
 
 /// What a part has of each batch of a subset: the subset's data are cut as one list, so that a part has few batches, most
@@ -383,9 +507,8 @@ std::vector<Range> Ranks<Data>::ranges_of(int part, const Subset<Data>& subset) 
 }
 
 template <class Data>
-template <class TakeTurn>
 SubsetTally Ranks<Data>::project_part(Share<Data>& share, int part, const SubsetPass<Data>& pass, const Image& estimate,
-                                      Image& back, Context& context, const TakeTurn& take_turn) {
+                                      Image& back, Context& context, const AtWork& at_work) {
   const Subset<Data>& subset = pass.subset;
   const std::vector<Range> ranges = ranges_of(part, subset);
   const auto is_mine = [&](std::size_t i) { return division_.parts == 1 || ranges[i].size > 0; };
@@ -393,7 +516,9 @@ SubsetTally Ranks<Data>::project_part(Share<Data>& share, int part, const Subset
   for (std::size_t i = 0; i < subset.batches.size(); ++i) {
     if (!is_mine(i)) continue;
     const auto& batch = subset.batches[i];
-    const auto turn = take_turn();
+    if (tally.all.used + tally.all.skipped > 0) at_work.go_on();
+    const auto turn = at_work.take_turn();
+    const auto began = std::chrono::steady_clock::now();
     // Copies the next batch from the host while one is projected on the GPU; at the end of a subset, the next subset's
     // first, of which a part does not know yet what it has.
     const auto begin_next_copy = [&] {
@@ -404,6 +529,7 @@ SubsetTally Ranks<Data>::project_part(Share<Data>& share, int part, const Subset
     };
     const auto result = share.em_step(batch, ranges[i], pass.additive, estimate.voxels.data(), back.voxels.data(),
                                       begin_next_copy, context);
+    at_work.done(ranges[i].size, detail::seconds_since(began));
     tally.all += result.tally;
     if (i >= subset.first_new()) {
       tally.of_new += result.tally;
@@ -418,15 +544,7 @@ SubsetTally Ranks<Data>::project_part(Share<Data>& share, int part, const Subset
 }
 
 template <class Data>
-void Ranks<Data>::wait_for_others() {
-  const auto began = std::chrono::steady_clock::now();
-  for (auto& other : others_) other->working.wait();
-  waiting_s_ += detail::seconds_since(began);
-  for (auto& other : others_) naming(*other, other->device, [&] { other->working.get(); });
-}
-
-template <class Data>
-void Ranks<Data>::add_up(Image& back) {
+void Ranks<Data>::add_up(Image& back, Context& context) {
   if (division_.parts == 1) return;
   const auto began = std::chrono::steady_clock::now();
   if (!processes_.empty()) {
@@ -437,7 +555,7 @@ void Ranks<Data>::add_up(Image& back) {
     synchronize(nullptr);  // the first rank's own sums are there
     Buffer<float> none;
     with_others([&](Other& other) { add_slab(other.number, other.slab, other.added, back); },
-                [&] { add_slab(0, none, own_added_, back); });
+                [&] { add_slab(0, none, own_added_, back); }, context);
   }
   adding_s_ += detail::seconds_since(began);
 }

@@ -9,10 +9,10 @@
 #include <cstdint>
 #include <functional>
 #include <future>
-#include <limits>
 #include <map>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,25 +57,36 @@ struct PassEntry {
   std::uint32_t is_new = 0, has_terms = 0;
 };
 
-/// When the first rank was done with its own parts of a pass, and how long they took: the others' measure.
+/// How long the first rank takes for its data, which is the others' measure, and whether it still needs theirs.
 class PassClock {
  public:
   using Clock = std::chrono::steady_clock;
-  void begin() {
-    began_ = Clock::now();
-    ended_ = 0;
+  explicit PassClock(std::stop_token cancel) : cancel_(std::move(cancel)) {}
+
+  void begin() { is_over_ = false; }
+  /// Nobody needs what others project.
+  void give_up() { is_over_ = true; }
+  bool is_over() const { return is_over_ || cancel_.stop_requested(); }
+
+  /// The first rank has projected so many data.
+  void note(std::int64_t data, double seconds) {
+    seconds_ += seconds;
+    data_ += data;
   }
-  void end() { ended_ = Clock::now().time_since_epoch().count(); }
-  /// Until when others may take: eight seconds and ten times as long as the first.
-  Clock::time_point deadline() const {
-    const Clock::time_point ended{Clock::duration(ended_.load())};
-    if (ended_ == 0) return Clock::time_point::max();
-    return ended + std::chrono::seconds(8) + 10 * (ended - began_);
+  /// The longest time for which a rank may get no further where it projects so many data at a time: ten times as long as
+  /// the first takes for as many, and eight seconds. Ten minutes where the first has not projected any yet.
+  Clock::duration patience(std::int64_t data) const {
+    constexpr std::chrono::duration<double> at_least{8}, unmeasured{600};
+    if (data_ == 0) return std::chrono::duration_cast<Clock::duration>(unmeasured);
+    const double measure = seconds_ / static_cast<double>(data_) * static_cast<double>(data);
+    return std::chrono::duration_cast<Clock::duration>(at_least + std::chrono::duration<double>(10 * measure));
   }
 
  private:
-  Clock::time_point began_;
-  std::atomic<Clock::rep> ended_ = 0;
+  std::stop_token cancel_;
+  std::atomic<bool> is_over_ = false;
+  std::atomic<std::int64_t> data_ = 0;
+  std::atomic<double> seconds_ = 0;
 };
 
 /// Of data that cannot be sent there are none.
@@ -86,6 +97,7 @@ struct RemoteRank {
   std::future<void> working;
   SubsetTally tally() const { return {}; }
   ShareFigures figures() const { return {}; }
+  double pass_s() const { return 0; }
 };
 
 template <class Data>
@@ -110,9 +122,10 @@ class RemoteRank<Data> {
     channel_.send(RankMessageKind::open, to.take());
   }
   /// Waits for the projector, which takes a rank some seconds at most.
-  void wait_until_ready() {
-    const auto deadline = PassClock::Clock::now() + std::chrono::seconds(60);
-    const RankMessage ready = channel_.answer(RankMessageKind::ready, [&] { return deadline; });
+  void wait_until_ready(const PassClock& clock) {
+    const RankWait wait{.patience = [] { return std::chrono::seconds(60); },
+                        .is_over = [&] { return clock.is_over(); }};
+    const RankMessage ready = channel_.answer(RankMessageKind::ready, wait);
     device = fmt::format("{}: {}", channel_.host(), text_of(ready));
   }
 
@@ -121,16 +134,23 @@ class RemoteRank<Data> {
   void project(const std::vector<std::vector<Piece>>& parts, const std::shared_ptr<const Image>& estimate,
                const Additive<Data>* additive, Memory memory, const PassClock& clock) {
     forget_expired();
+    sum_of_part_.clear();
+    sums_ = {};  // before the next ones come
     wire::PackWriter to;
     to.array(std::span<const float>(estimate->voxels.span()), estimate);
     to.value(static_cast<std::uint32_t>(parts.size()));
+    std::int64_t largest = 0;
     for (const auto& part : parts) {
       std::vector<PassEntry> entries;
-      for (const Piece& piece : part) entries.push_back(entry_of(piece, additive, memory));
+      for (const Piece& piece : part) {
+        entries.push_back(entry_of(piece, additive, memory));
+        largest = std::max(largest, piece.range.size);
+      }
       to.array(std::span<const PassEntry>(entries), nullptr);
     }
     channel_.send(RankMessageKind::pass, to.take());
-    sums_ = channel_.answer(RankMessageKind::sums, [&] { return clock.deadline(); });
+    sums_ = channel_.answer(RankMessageKind::sums, {.patience = [&clock, largest] { return clock.patience(largest); },
+                                                    .is_over = [&clock] { return clock.is_over(); }});
     read_sums(parts.size(), estimate->voxels.size());
   }
 
@@ -150,6 +170,8 @@ class RemoteRank<Data> {
   const SubsetTally& tally() const { return tally_; }
   std::span<const float> sum(std::size_t share) const { return sum_of_part_[share]; }
   const ShareFigures& figures() const { return figures_; }
+  /// What the pass took the rank itself.
+  double pass_s() const { return pass_s_; }
 
   const int number;
   DeviceThread thread;
@@ -239,6 +261,7 @@ class RemoteRank<Data> {
     wire::PackReader from(*sums_.body);
     tally_ = from.value<SubsetTally>();
     figures_ = from.value<ShareFigures>();
+    pass_s_ = from.value<double>();
     sum_of_part_.clear();
     for (std::size_t part = 0; part < parts; ++part) {
       sum_of_part_.push_back(from.array<float>());
@@ -257,6 +280,7 @@ class RemoteRank<Data> {
   std::vector<std::span<const float>> sum_of_part_;
   SubsetTally tally_;
   ShareFigures figures_;
+  double pass_s_ = 0;
 };
 
 }  // namespace tofstream

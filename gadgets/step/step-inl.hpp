@@ -35,10 +35,12 @@ Projected Step<Data>::operator()(const Subset<Data>& subset, const Estimate& est
   model_->renew(subset, context);
   Image back = Image::zeros(model_->projector().grid(), memory_of(settings_.backend));
   SubsetTally tally;
-  if (!subset.batches.empty())
+  if (!subset.batches.empty()) {
     tally = ranks_->project(
         {subset, *estimate.image, additive, settings_.division.are_processes ? on_host(estimate) : nullptr}, back,
         context);
+    for (const std::string& slow : ranks_->slow_ranks()) context.log().warning(slow);
+  }
   without_plan_ += tally.without_plan;
   note_new(tally.of_new, subset.step, estimate, context);
   std::optional<NamedCorrection> by_terms;

@@ -72,8 +72,9 @@ struct StripProjector {
   // its sum with padding, and sums that are always deterministic.
   static std::size_t bytes_held(const Params& p, std::size_t image) {
     if (wants_cuda(p.backend)) return memory_product(17, image);
-    return memory_sum(image, cpu_projector_bytes(image, true, 2));
+    return memory_sum(image, projector_bytes(p, image));
   }
+  static std::size_t projector_bytes(const Params&, std::size_t image) { return cpu_projector_bytes(image, true, 2); }
 
  private:
   static StripSettings settings(const Params& p, const Scanner& scanner) {

@@ -1,11 +1,12 @@
-// One run of several processes, as a user starts them: by hand, by mpirun, by srun's environment; and what becomes of all
-// of them where one fails.
+// One run of several processes, as a user starts them: by hand, by mpirun, by srun's environment. What becomes of all of
+// them where one fails is in rank_failures.cpp.
+#include "tests/command/rank_processes.hpp"
+
 #include <chrono>
 #include <csignal>
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <arpa/inet.h>
@@ -16,100 +17,12 @@
 
 #include "gadgets/io/checkpoint.hpp"
 #include "tests/command/command.hpp"
-#include "tests/command/recording.hpp"
 #include "tests/support/skip.hpp"
 
 using namespace tofstream;
 using namespace std::chrono_literals;
 
 namespace {
-
-std::filesystem::path ranks_recording() {
-  return cylinder_recording(30000);
-}
-
-std::string reconstruction(const std::filesystem::path& out, const std::string& more = "") {
-  return "run listmode_osem --quiet --backend cpu --set image.size=[20,20,10] --set image.voxel_mm=[12,12,12] "
-         "--set subsets.reference_s=1 --set subsets.subsets=3 --set subsets.iterations=2 --set projected.sensitivity."
-         "cache=false --set projected.sensitivity.exact_pairs=0 --set projected.sensitivity.sampled_pairs=20000 "
-         "--input " +
-         ranks_recording().string() + " --out " + out.string() + " " + more;
-}
-
-int free_port() {
-  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  REQUIRE(::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0);
-  socklen_t size = sizeof(address);
-  ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size);
-  ::close(socket);
-  return ntohs(address.sin_port);
-}
-
-/// A process of a run; killed at the latest when it goes out of scope.
-class RankProcess {
- public:
-  RankProcess(const std::string& environment, const std::string& arguments) {
-    const std::string line =
-        fmt::format("exec env -u OMPI_COMM_WORLD_SIZE -u PMI_SIZE -u SLURM_STEP_NUM_TASKS {} {} {} >{} 2>{}",
-                    environment, program().string(), arguments, (folder_ / "out").string(), (folder_ / "err").string());
-    process_ = ::fork();
-    if (process_ == 0) {
-      ::execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
-      ::_exit(127);
-    }
-  }
-  ~RankProcess() {
-    if (process_ <= 0) return;
-    ::kill(process_, SIGKILL);
-    ::waitpid(process_, nullptr, 0);
-  }
-  RankProcess(const RankProcess&) = delete;
-  RankProcess& operator=(const RankProcess&) = delete;
-
-  void signal(int number) const { ::kill(process_, number); }
-  /// The exit code; -1 where it is not there within `patience`.
-  int wait(std::chrono::milliseconds patience = 20s) {
-    for (const auto end = std::chrono::steady_clock::now() + patience; std::chrono::steady_clock::now() < end;) {
-      int status = 0;
-      if (::waitpid(process_, &status, WNOHANG) == process_) {
-        process_ = -1;
-        return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-      }
-      std::this_thread::sleep_for(10ms);
-    }
-    return -1;
-  }
-  std::string err() const { return text_of(folder_ / "err"); }
-
- private:
-  const TemporaryFolder folder_;
-  pid_t process_ = -1;
-};
-
-using Processes = std::vector<std::unique_ptr<RankProcess>>;
-
-/// `fault`: of the last one.
-Processes started(int ranks, const std::string& arguments, const std::string& of_others = "",
-                  const std::string& fault = "") {
-  const int port = free_port();
-  Processes all;
-  for (int rank = 0; rank < ranks; ++rank)
-    all.push_back(
-        std::make_unique<RankProcess>(rank == ranks - 1 && !fault.empty() ? "TOFSTREAM_RANK_FAULT='" + fault + "'" : "",
-                                      fmt::format("{} --join 127.0.0.1:{} --rank {}/{} {}", arguments, port, rank,
-                                                  ranks, rank > 0 ? of_others : "")));
-  return all;
-}
-
-/// The exit codes of all, which must come within 20 s.
-std::vector<int> codes(Processes& processes) {
-  std::vector<int> all;
-  for (auto& process : processes) all.push_back(process->wait());
-  return all;
-}
 
 void check_all_done(Processes& processes) {
   const auto ended = codes(processes);
@@ -143,33 +56,6 @@ const std::filesystem::path& by_threads() {
 }
 
 constexpr auto* deterministic = "--set projected.deterministic=true";
-/// So slow that there is time to disturb it.
-constexpr auto* slow = "--set 'projected.fault={delay_ms: 400}'";
-
-bool comes_to_updates(const std::filesystem::path& out) {
-  for (int i = 0; i < 500; ++i) {
-    const CommandResult asked = run_command("control " + out.string() + " --json");
-    if (asked.code == 0 && asked.json()["status"]["books"]["reconstructed"] > 0) return true;
-    std::this_thread::sleep_for(20ms);
-  }
-  return false;
-}
-
-struct Ended {
-  std::vector<int> codes;
-  double longest_s = 0;
-};
-
-/// What a disturbance of one of three processes of a slow run leads to.
-Ended disturbed(Processes& processes, int rank, int signal) {
-  const auto began = std::chrono::steady_clock::now();
-  processes[static_cast<std::size_t>(rank)]->signal(signal);
-  Ended ended;
-  for (std::size_t i = 0; i < processes.size(); ++i)
-    ended.codes.push_back(static_cast<int>(i) == rank && signal == SIGSTOP ? 1 : processes[i]->wait());
-  ended.longest_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-  return ended;
-}
 
 }  // namespace
 
@@ -302,67 +188,6 @@ TEST_CASE("a port that is taken, and options that contradict each other, are sai
         std::string::npos);
 }
 
-TEST_CASE("an error of a rank ends all with 1, and the first names the rank, its host and the gadget") {
-  const TemporaryFolder folder;
-  auto processes = started(3, reconstruction(folder / "out"), "", "{throw_at: 3}");
-  for (const int code : codes(processes)) CHECK(code == 1);
-  const std::string said = processes.front()->err();
-  CHECK(said.find("'projected'") != std::string::npos);
-  CHECK(said.find("rank 2, on ") != std::string::npos);
-  CHECK(said.find("throw_at 3") != std::string::npos);
-  CHECK(processes[1]->err().empty());
-  CHECK(processes[2]->err().empty());
-  CHECK_FALSE(std::filesystem::exists(folder / "out" / "image.nii.gz"));
-}
-
-TEST_CASE("a process that is killed or halted ends the run everywhere within ten seconds") {
-  const TemporaryFolder folder;
-  for (const auto& [rank, signal] : {std::pair{2, SIGKILL}, std::pair{1, SIGSTOP}, std::pair{0, SIGKILL}}) {
-    CAPTURE(rank);
-    CAPTURE(signal);
-    const auto out = folder / fmt::format("{}_{}", rank, signal);
-    auto processes = started(3, reconstruction(out, slow));
-    REQUIRE(comes_to_updates(out));
-    const Ended ended = disturbed(processes, rank, signal);
-    CHECK(ended.longest_s < 10);
-    for (std::size_t i = 0; i < ended.codes.size(); ++i)
-      CHECK(ended.codes[i] == (static_cast<int>(i) == rank && signal == SIGKILL ? 128 + SIGKILL : 1));
-    const std::string said = processes[rank == 0 ? 1 : 0]->err();
-    CHECK(said.find(rank == 0 ? "nothing was heard of the first rank" : fmt::format("rank {}, on ", rank)) !=
-          std::string::npos);
-    CHECK_FALSE(std::filesystem::exists(out / "image.nii.gz"));
-  }
-}
-
-TEST_CASE("a rank that is killed while the first waits for data ends the run, which says so in run.json") {
-  const TemporaryFolder folder;
-  const auto out = folder / "out";
-  auto processes = started(2, fmt::format("run live_osem --quiet --backend cpu --out {} --set feed.endpoint=tcp://"
-                                          "127.0.0.1:{}",
-                                          out.string(), free_port()));
-  bool is_waiting = false;
-  for (int i = 0; i < 500 && !is_waiting; ++i) {
-    is_waiting = run_command("control " + out.string() + " --json").code == 0;
-    std::this_thread::sleep_for(20ms);
-  }
-  REQUIRE(is_waiting);
-  const Ended ended = disturbed(processes, 1, SIGKILL);
-  CHECK(ended.codes == std::vector{1, 128 + SIGKILL});
-  CHECK(ended.longest_s < 10);
-  CHECK(processes.front()->err().find("rank 1, on ") != std::string::npos);
-  CHECK(text_of(out / "run.json").find("nothing was heard of it") != std::string::npos);
-}
-
-TEST_CASE("a rank that is there and gives no sum is said to hang, and ends the run within twenty seconds") {
-  const TemporaryFolder folder;
-  auto processes = started(2, reconstruction(folder / "out"), "", "{delay_at: 2, delay_ms: 60000}");
-  for (const int code : codes(processes)) CHECK(code == 1);
-  const std::string said = processes.front()->err();
-  CHECK(said.find("'projected'") != std::string::npos);
-  CHECK(said.find("rank 1, on ") != std::string::npos);
-  CHECK(said.find("it hangs") != std::string::npos);
-}
-
 TEST_CASE("a run of three processes that was killed goes on with two, and ends with the image of one") {
   const TemporaryFolder folder;
   const auto live = [&](const std::filesystem::path& out, const std::string& more) {
@@ -383,7 +208,7 @@ TEST_CASE("a run of three processes that was killed goes on with two, and ends w
   const auto one = run_command(live(folder / "one", ""));
   REQUIRE_MESSAGE(one.code == 0, one.err);
   const auto out = folder / "killed";
-  auto killed = started(3, live(out, ""), "", "{kill_at: 4}");
+  auto killed = started(3, live(out, "--set 'projected.fault={rank: 2, kill_at: 4}'"));
   CHECK(codes(killed) == std::vector{1, 1, 128 + SIGKILL});
   REQUIRE(checkpoint_step(out).update > 0);
   auto resumed = started(2, live(out, "--set resume_from=" + out.string()));

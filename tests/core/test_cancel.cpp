@@ -64,6 +64,23 @@ TEST_CASE("a gadget that waits in start, or before it is made, is told of an abo
   }
 }
 
+TEST_CASE("who watches a run from outside fails it with an error, and gadgets in their own code are not waited for") {
+  Witness witness;
+  Engine engine(parse_pipeline("gadgets:\n  feed: {use: count}\n  waiter: {use: waiter, from: feed}\n", "test.yaml"),
+                {.failure_grace = std::chrono::seconds(300)});
+  std::jthread watcher([&] {
+    while (witness.in_process == 0) std::this_thread::yield();
+    engine.control().fail({"waiter", "the machine is on fire", {}, std::nullopt});
+    engine.control().fail({"waiter", "and the roof", {}, std::nullopt});
+    engine.abort();
+  });
+  const RunReport report = engine.run();
+  CHECK(report.exit_code == exit_run);
+  CHECK_FALSE(report.aborted);
+  REQUIRE(report.errors.size() == 1);
+  CHECK(report.errors[0].what == "the machine is on fire");
+}
+
 TEST_CASE("a gadget that waits is told when the deadline of a stop is over, not at the stop") {
   Witness witness;
   Engine engine(

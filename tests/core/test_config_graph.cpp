@@ -145,6 +145,9 @@ TEST_CASE("faults are read with their limits") {
   CHECK(problems_with("x: {use: collect, from: f, fault: {drop_at: -1, delay_ms: 1e9}}").size() == 2);
   CHECK(problems_with("x: {use: collect, from: f, fault: {delay_at: 3}}") ==
         Lines{"pipe.yaml:4:48: gadgets.x.fault: delay_at needs delay_ms, how long the delay lasts"});
+  CHECK(problems_with("x: {use: collect, from: f, fault: {rank: 1, throw_at: 3}}") ==
+        Lines{"pipe.yaml:4:44: gadgets.x.fault: collect has no ranks that share its work: leave out rank"});
+  CHECK(problems_with("x: {use: collect, from: f, fault: {rank: 0, throw_at: 3}}").empty());
 }
 
 TEST_CASE("ports may depend on parameters") {

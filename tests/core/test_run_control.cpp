@@ -71,6 +71,7 @@ class FakeRun final : public RunControl {
   }
   void request_stop() override { said.emplace_back("stop"); }
   void abort() override { said.emplace_back("abort"); }
+  void fail(RunError error) override { said.push_back(error.what); }
 
   std::vector<std::string> said;
 

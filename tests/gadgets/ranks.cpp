@@ -375,6 +375,54 @@ TEST_CASE("an error of a rank ends the pass with the rank's number, once all oth
   CHECK(ended == 5);
 }
 
+TEST_CASE("ranks break off between batches where one has failed or the run ends, and the failure is the cause") {
+  Subset<Numbers> subset = numbers();
+  while (subset.batches.size() < 60) subset.batches.push_back(subset.batches.front());
+  for (const bool own_fails : {true, false}) {
+    CAPTURE(own_fails);
+    NumbersModel model;
+    TestContext context;
+    std::atomic<int> batches = 0;
+    const std::function<void()> fails = [] { throw std::runtime_error("no room"); }, works = [&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      ++batches;
+    };
+    model.own = own_fails ? fails : works;
+    model.others = own_fails ? works : fails;
+    Ranks<Numbers> ranks({.ranks = 2, .parts = 2}, 0, model, context);
+    Image back = Image::zeros(model.adder.grid());
+    const Image estimate = Image::filled(model.adder.grid(), 1);
+    CHECK(error_of([&] {
+            ranks.project({subset, estimate, nullptr}, back, context);
+          }) == (own_fails ? "no room" : "rank 1: no room"));
+    CHECK(batches < 10);
+    // What has failed may be tried again, until the run ends.
+    model.own = model.others = works;
+    batches = 0;
+    ranks.project({subset, estimate, nullptr}, back, context);
+    CHECK(batches == 60);
+    context.cancel();
+    batches = 0;
+    CHECK_THROWS_AS(ranks.project({subset, estimate, nullptr}, back, context), BrokenOff);
+    CHECK(batches <= 2);
+  }
+}
+
+TEST_CASE("a rank that takes longer than the others is told") {
+  NumbersModel model;
+  TestContext context;
+  model.others = [] { std::this_thread::sleep_for(std::chrono::milliseconds(15)); };
+  Ranks<Numbers> ranks({.ranks = 2, .parts = 2}, 0, model, context);
+  Image back = Image::zeros(model.adder.grid());
+  const Image estimate = Image::filled(model.adder.grid(), 1);
+  const Subset<Numbers> subset = numbers();
+  for (int i = 1; i <= 11; ++i) {
+    ranks.project({subset, estimate, nullptr}, back, context);
+    CHECK(ranks.slow_ranks().size() == (i == 10 ? 1 : 0));
+    if (i == 10) CHECK(ranks.slow_ranks()[0].starts_with("rank 1: over 10 subsets it took "));
+  }
+}
+
 TEST_CASE("data that nothing cuts into parts have one rank") {
   struct Whole {
     std::int64_t count = 0;

@@ -39,6 +39,7 @@ class FakeRun final : public RunControl {
   }
   void request_stop() override { told.emplace_back("stop"); }
   void abort() override { told.emplace_back("abort"); }
+  void fail(RunError error) override { told.push_back(error.what); }
 
   std::vector<std::string> told;
 

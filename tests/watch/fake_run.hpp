@@ -50,6 +50,7 @@ class FakeRun final : public RunControl {
   }
   void request_stop() override { say("stop"); }
   void abort() override { say("abort"); }
+  void fail(RunError error) override { say(error.what); }
 
   std::vector<std::string> said() const {
     const std::lock_guard lock(mutex_);

@@ -1,7 +1,6 @@
 // A rank's life: see rank_worker.hpp.
 #include "tools/command/rank_worker.hpp"
 
-#include <atomic>
 #include <condition_variable>
 #include <csignal>
 #include <cstdio>
@@ -18,8 +17,6 @@
 #include <fmt/format.h>
 
 #include "core/base/printable.hpp"
-#include "core/run/fault.hpp"
-#include "core/value/document.hpp"
 #include "gadgets/step/rank_service.hpp"
 #include "kernels/memory/devices.hpp"
 
@@ -52,31 +49,12 @@ class Worker {
     while (true) {
       const RankMessage message = *next({});
       if (message.kind == RankMessageKind::end) return code_of(message);
-      is_busy_ = true;
       answer(message);
-      is_busy_ = false;
+      socket_.note_progress();
     }
   }
 
  private:
-  struct Session {
-    std::unique_ptr<RankService> service;
-    std::uint64_t passes = 0;
-  };
-
-  // For tests: what `fault` is to a gadget, TOFSTREAM_RANK_FAULT is to a process, counted in passes.
-  static FaultSettings fault_of_environment() {
-    FaultSettings fault;
-    const char* text = std::getenv("TOFSTREAM_RANK_FAULT");
-    if (!text) return fault;
-    Problems problems;
-    const Value value = parse_document(text, "TOFSTREAM_RANK_FAULT", problems);
-    if (problems.empty())
-      read_params(detail::infos_of<FaultSettings>(), &fault, {value, "TOFSTREAM_RANK_FAULT", problems});
-    if (!problems.empty()) throw std::runtime_error(problems.all().front().text());
-    return fault;
-  }
-
   static int code_of(const RankMessage& end) {
     wire::PackReader from(*end.body);
     return from.value(0, 255, "an exit code");
@@ -90,9 +68,9 @@ class Worker {
 
   // From the socket's thread.
   void take(RankMessage message) {
-    if (message.kind == RankMessageKind::end && is_busy_) std::_Exit(code_of(message));
     {
       const std::lock_guard lock(mutex_);
+      if (message.kind == RankMessageKind::end && (is_busy_ || !messages_.empty())) std::_Exit(code_of(message));
       messages_.push_back(std::move(message));
     }
     came_.notify_all();
@@ -105,6 +83,7 @@ class Worker {
   std::optional<RankMessage> next(std::optional<std::chrono::milliseconds> longest) {
     const auto until = std::chrono::steady_clock::now() + longest.value_or(std::chrono::hours(1));
     std::unique_lock lock(mutex_);
+    is_busy_ = false;
     while (messages_.empty()) {
       came_.wait_for(lock, std::chrono::milliseconds(200));
       if (longest) socket_.throw_if_refused();
@@ -112,6 +91,7 @@ class Worker {
     }
     RankMessage message = std::move(messages_.front());
     messages_.pop_front();
+    is_busy_ = true;
     return message;
   }
 
@@ -119,27 +99,25 @@ class Worker {
     if (message.kind == RankMessageKind::open) return open(message);
     const auto session = sessions_.find(message.session);
     if (session == sessions_.end()) return;  // it failed, and the first knows
-    if (message.kind != RankMessageKind::pass) return session->second.service->take(message);
-    meet_fault(fault_, session->second.passes++, [] { return true; });
-    socket_.send("", RankMessageKind::sums, message.session, session->second.service->project(message));
+    if (message.kind != RankMessageKind::pass) return session->second->take(message);
+    socket_.send("", RankMessageKind::sums, message.session, session->second->project(message));
   } catch (const std::exception& error) {
     sessions_.erase(message.session);
     socket_.send("", RankMessageKind::failed, message.session, packed_text(error.what()));
   }
 
   void open(const RankMessage& message) {
-    Session session{.service = open_rank_service(message, settings_.pipeline)};
-    socket_.send("", RankMessageKind::ready, message.session, packed_text(session.service->device()));
-    sessions_[message.session] = std::move(session);
+    auto service = open_rank_service(message, settings_.pipeline, [this] { socket_.note_progress(); });
+    socket_.send("", RankMessageKind::ready, message.session, packed_text(service->device()));
+    sessions_[message.session] = std::move(service);
   }
 
   const WorkerSettings& settings_;
-  const FaultSettings fault_ = fault_of_environment();
   std::mutex mutex_;
   std::condition_variable came_;
   std::deque<RankMessage> messages_;
-  std::atomic<bool> is_busy_ = false;
-  std::map<std::uint32_t, Session> sessions_;
+  bool is_busy_ = false;  // with a message that was taken
+  std::map<std::uint32_t, std::unique_ptr<RankService>> sessions_;
   RankSocket socket_;  // the last: its thread uses the others
 };
 

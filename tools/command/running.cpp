@@ -122,42 +122,51 @@ class Control {
   std::optional<ControlServer> server_;
 };
 
-// The other processes of a run: it fails where one is lost, and they end as it does.
+// The other processes of a run: it fails where one of them does, and they end as it does. The gadget that uses a rank
+// has a second to say itself what happened. If it is in the middle of something, or none uses the rank at that time, the
+// run is failed for it.
 class OtherRanks {
  public:
-  OtherRanks(RankGroup* group, Engine& engine) : group_(group) {
+  OtherRanks(RankGroup* group, RunControl& run) : group_(group) {
     if (!group_) return;
-    group_->when_lost([this, &engine](const std::string& why) {
+    thread_ = std::jthread([this, &run](const std::stop_token& stop) { watch(run, stop); });
+    group_->when_failed([this](const RankFailure& failure) {
       {
         const std::lock_guard lock(mutex_);
-        why_ = why;
+        failure_ = failure;
       }
-      engine.abort();
+      failed_.notify_all();
     });
   }
   ~OtherRanks() {
-    if (group_) group_->when_lost({});
+    if (group_) group_->when_failed({});
   }
   OtherRanks(const OtherRanks&) = delete;
   OtherRanks& operator=(const OtherRanks&) = delete;
 
-  /// The run has ended. What a lost rank broke off has failed, and nobody has aborted it.
-  void end(RunReport& report, const std::filesystem::path& folder) {
+  /// The run has ended.
+  void end(int exit_code) {
     if (!group_) return;
-    group_->when_lost({});
-    if (report.aborted && !why_.empty()) {
-      report.aborted = false;
-      report.errors.push_back({"", why_, {}, std::nullopt});
-      report.exit_code = report.began ? exit_run : exit_config;
-      if (report.began && !folder.empty()) write_run_json(report, folder);
-    }
-    group_->end(report.exit_code);
+    group_->when_failed({});
+    group_->end(exit_code);
   }
 
  private:
+  void watch(RunControl& run, const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    if (!failed_.wait(lock, stop, [&] { return failure_.has_value(); })) return;
+    if (failed_.wait_for(lock, stop, 1s, [&] { return stop.stop_requested(); })) return;
+    if (stop.stop_requested()) return;
+    const auto& gadgets = run.pipeline().gadgets;
+    const auto found = std::ranges::find(gadgets, failure_->gadget, &PipelineGadget::name);
+    run.fail({failure_->gadget, failure_->what, found == gadgets.end() ? Location{} : found->where, std::nullopt});
+  }
+
   RankGroup* group_;
   std::mutex mutex_;
-  std::string why_;
+  std::condition_variable_any failed_;
+  std::optional<RankFailure> failure_;
+  std::jthread thread_;
 };
 
 // What several gadgets found, such as a mistake in a file that all of them read, is told once.
@@ -239,6 +248,7 @@ void run_pipeline(Pipeline pipeline, const RunSettings& settings) {
   Engine engine(std::move(pipeline), {.output_dir = settings.output_dir,
                                       .earlier_run = earlier,
                                       .more_files = std::move(reports),
+                                      .failure_grace = settings.ranks ? 2'000ms : EngineOptions{}.failure_grace,
                                       .opened = [&](RunControl& run) { control->open_default(run); },
                                       .observer = observers.empty() ? nullptr : &observers});
   RunReport report;
@@ -251,14 +261,14 @@ void run_pipeline(Pipeline pipeline, const RunSettings& settings) {
         [&] { engine.abort(); });
     Control opened(engine, settings);
     control = &opened;
-    OtherRanks others(settings.ranks, engine);
+    OtherRanks others(settings.ranks, engine.control());
     std::optional<ProgressLine> progress;
     std::optional<MetricsEndpoint> metrics;
     if (!settings.metrics.address.empty()) from_input([&] { metrics.emplace(engine.control(), settings.metrics); });
     if (metrics && !settings.quiet) fmt::print(stderr, "metrics: port {}\n", metrics->port());
     if (!settings.quiet && !settings.json) progress.emplace(engine);
     report = engine.run();
-    others.end(report, settings.output_dir);
+    others.end(report.exit_code);
     end_with_report_html(report, settings.output_dir);
   }
   print_errors(report.errors);
