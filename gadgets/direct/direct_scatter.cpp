@@ -90,6 +90,8 @@ struct DirectScatterGadget {
     std::filesystem::path mu_map;
     std::vector<int> at_iterations = {2, 3};
     ScatterFit fit = ScatterFit::tails;
+    MultipleScatterBy multiple = MultipleScatterBy::scaled;
+    double multiple_error = 0.1;
     double point_mm = 20;
     std::int64_t most_lines = 50'000'000;
     std::filesystem::path file = "scatter.nii.gz";
@@ -103,7 +105,9 @@ struct DirectScatterGadget {
       param<&Params::fit>(
           "fit",
           "tails: multiplied by the factor that counts beside the body ask for, which makes up for coincidences with "
-          "more than one scatter; none: as it was computed"),
+          "more than one scatter, where `multiple` leaves these to it; none: as it was computed"),
+      param<&Params::multiple>("multiple", multiple_words),
+      param<&Params::multiple_error>("multiple_error", range(1e-3, 1), multiple_error_words),
       param<&Params::point_mm>("point_mm", range(2, 200), unit("mm"), scatter_point_words),
       param<&Params::most_lines>(
           "most_lines", range(1000, 2147483648.0),
@@ -176,7 +180,8 @@ struct DirectScatterGadget {
     place_ = {image.grid, direct_views_of(set), set.histo.lie_along_view ? HistoLattice::view : HistoLattice::image,
               p_.most_lines};
     scanner_ = set.histo.scanner;
-    scatter_ = scatter_of(*scanner_).of_images(*scanner_, mu_, p_.point_mm);
+    const double multiple_error = p_.multiple == MultipleScatterBy::monte_carlo ? p_.multiple_error : 0;
+    scatter_ = scatter_of(*scanner_).of_images(*scanner_, mu_, {p_.point_mm, multiple_error});
     if (p_.fit == ScatterFit::tails)
       tails_.emplace(mu_, place_->grid, place_->views, place_->lattice,
                      HistoTailsSettings{.tof_sigma_mm = static_cast<double>(set.histo.tof_sigma_mm)});
@@ -216,14 +221,12 @@ struct DirectScatterGadget {
   }
 
   std::shared_ptr<const LineScatter> estimate_scatter(const Image& image, Context& context) const {
-    const auto points = static_cast<double>(scatter_->points());
-    const auto progress = [&](std::int64_t done) {
-      context.progress(static_cast<double>(done), points, "scatter points");
-    };
     const Backend backend = resolve(p_.backend);
-    if (backend == Backend::cpu) return scatter_->of(image, backend, progress);
-    const auto turn = context.take_turn();
-    return scatter_->of(image, backend, progress);
+    std::optional<Turn> turn;
+    if (backend == Backend::cuda) turn.emplace(context.take_turn());
+    const ImageScatter::Made made = scatter_->of(image, backend, scatter_progress(context));
+    if (made.multiple) report_multiple(*made.multiple, p_.multiple_error, context);
+    return made.scatter;
   }
 
   void renew(const ViewSubset& subset, const Estimate& estimate, Context& context) {
@@ -260,8 +263,8 @@ struct DirectScatterGadget {
     context.append("tail_factor", made.factor());
     context.report("tail_factor_error", error);
     context.report("tail_counts", counts);
-    context.log().info(fmt::format("beside the body {:.0f} counts ask for {:.3f} +- {:.3f} of the single scatter",
-                                   counts, asked, error));
+    context.log().info(
+        fmt::format("beside the body {:.0f} counts ask for {:.3f} +- {:.3f} of the scatter", counts, asked, error));
     warn_of_tail_factor("counts", asked, error, false, context);
   }
 

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "gadgets/ring/io/scatter_nifti.hpp"
+#include "gadgets/ring/pair_multiple_scatter.hpp"
 #include "gadgets/step/line_scatter.hpp"
 #include "kernels/ring/correct/line_scatter.hpp"
 #include "kernels/ring/scatter/scatter_scanner.hpp"
@@ -36,23 +38,35 @@ class PairScatter final : public LineScatter {
 
 class PairImageScatter final : public ImageScatter {
  public:
-  PairImageScatter(const Scanner& scanner, const Image& mu_per_mm, double point_mm)
-      : scanner_(scatter_scanner(scanner)), scatter_(mu_per_mm, scanner_.detectors, point_mm) {
+  PairImageScatter(const Scanner& scanner, const Image& mu_per_mm, const ImageScatterSettings& settings)
+      : scanner_(scatter_scanner(scanner)),
+        scatter_(mu_per_mm, scanner_.detectors, settings.point_mm),
+        multiple_error_(settings.multiple_error) {
+    if (multiple_error_ > 0) mu_ = mu_per_mm;
     if (!(scanner_.tof_sigma_mm > 0))
       throw std::invalid_argument(fmt::format("scatter by ToF: scanner {} states no ToF resolution", scanner.name));
   }
 
   std::int64_t points() const override { return scatter_.points(); }
-  std::shared_ptr<const LineScatter> of(const Image& activity, Backend backend,
-                                        const std::function<void(std::int64_t)>& progress) const override {
+  Made of(const Image& activity, Backend backend, const ImageScatterProgress& progress) const override {
     const ScatterSampling sampling = ScatterSampling::of(reach_of_scatter_lines * scanner_.detectors.radius_mm,
                                                          scanner_.half_length_mm, scanner_.tof_sigma_mm);
-    return std::make_shared<const PairScatter>(scatter_.estimate(activity, sampling, backend, progress));
+    ScatterEstimate estimate = scatter_.estimate(activity, sampling, backend, [&](std::int64_t done) {
+      progress(static_cast<double>(done) / static_cast<double>(points()), "of single scatter");
+    });
+    Made made;
+    if (mu_)
+      made.multiple = add_multiple_scatter(estimate, activity, *mu_, scanner_.detectors, sampling, multiple_error_,
+                                           backend, progress);
+    made.scatter = std::make_shared<const PairScatter>(std::move(estimate));
+    return made;
   }
 
  private:
   ScatterScanner scanner_;
   SingleScatter scatter_;
+  double multiple_error_;
+  std::optional<Image> mu_;  // where what is scattered more than once is estimated
 };
 
 bool has_pairs_of_detectors(const Scanner& scanner) {
@@ -77,8 +91,9 @@ std::shared_ptr<const LineScatter> read_pair_scatter(const std::filesystem::path
   return std::make_shared<const PairScatter>(std::move(estimate));
 }
 
-std::unique_ptr<ImageScatter> pair_scatter_of_images(const Scanner& scanner, const Image& mu_per_mm, double point_mm) {
-  return std::make_unique<PairImageScatter>(scanner, mu_per_mm, point_mm);
+std::unique_ptr<ImageScatter> pair_scatter_of_images(const Scanner& scanner, const Image& mu_per_mm,
+                                                     const ImageScatterSettings& settings) {
+  return std::make_unique<PairImageScatter>(scanner, mu_per_mm, settings);
 }
 
 TOFSTREAM_KIND(LineScatterKind, LineScatterKind{.name = "pairs of detectors",

@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -23,11 +22,11 @@
 #include "gadgets/parameters.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/ring/io/scatter_nifti.hpp"
+#include "gadgets/ring/pair_multiple_scatter.hpp"
 #include "gadgets/step/estimated_scatter.hpp"
 #include "gadgets/step/renewals.hpp"
 #include "kernels/memory/devices.hpp"
 #include "kernels/ring/correct/event_terms.hpp"
-#include "kernels/ring/scatter/multiple_scatter.hpp"
 #include "kernels/ring/scatter/scatter_scanner.hpp"
 #include "kernels/ring/scatter/scatter_tails.hpp"
 
@@ -71,12 +70,6 @@ class ScatterTerms final : public AdditiveTerms<EventBatch> {
   mutable std::map<std::pair<Backend, int>, std::unique_ptr<EventCorrector>> correctors_;  // by device
 };
 
-/// How coincidences with more than one scatter come into the estimate.
-enum class MultipleScatterBy { scaled, monte_carlo };
-constexpr auto enum_names(MultipleScatterBy) {
-  return names(MultipleScatterBy::scaled, "scaled", MultipleScatterBy::monte_carlo, "monte_carlo");
-}
-
 struct SingleScatterGadget {
   struct Params {
     std::filesystem::path mu_map;
@@ -102,14 +95,8 @@ struct SingleScatterGadget {
           "fit",
           "tails: multiplied by the factors along z that events beside the body ask for, which make up for "
           "coincidences with more than one scatter, where `multiple` leaves these to it; none: as it was computed"),
-      param<&Params::multiple>(
-          "multiple",
-          "Coincidences with more than one scatter. scaled: as if they had the shape of those with one, by `fit`; "
-          "monte_carlo: photons are followed through the mu map, and what they give is added before the fit"),
-      param<&Params::multiple_error>(
-          "multiple_error", range(1e-3, 1),
-          "Of monte_carlo: the relative error of its lines, RMS, at which it ends; half of it "
-          "takes four times as long"),
+      param<&Params::multiple>("multiple", multiple_words),
+      param<&Params::multiple_error>("multiple_error", range(1e-3, 1), multiple_error_words),
       param<&Params::tof>("tof", "By ToF, where the events have it, as the projector uses it"),
       param<&Params::point_mm>("point_mm", range(2, 200), unit("mm"), scatter_point_words),
       param<&Params::file>("file", in_run_folder,
@@ -246,34 +233,12 @@ struct SingleScatterGadget {
 
   void add_multiple(ScatterEstimate& scatter, const Image& image, const ScatterSampling& sampling,
                     Context& context) const {
-    const auto began = std::chrono::steady_clock::now();
     const Backend backend = resolve(p_.backend);
     std::optional<Turn> turn;
     if (backend == Backend::cuda) turn.emplace(context.take_turn());
-    const MultipleScatter many = multiple_scatter(
-        image, *mu_, scanner_.detectors, sampling, {.error = p_.multiple_error}, backend, [&](double done) {
-          if (context.cancelled()) throw std::runtime_error("the run is being ended: its scatter is not estimated");
-          context.progress(done, 1, "of multiple scatter");
-        });
-    const auto sum = [](const ScatterEstimate& of) {
-      return std::accumulate(of.values.begin(), of.values.end(), 0.0,
-                             [](double a, float b) { return a + static_cast<double>(b); });
-    };
-    const double single = sum(scatter), multiple = sum(many.estimate);
-    std::ranges::transform(scatter.values, many.estimate.values, scatter.values.begin(), std::plus<>());
-    context.append("multiple_share", multiple / (single + multiple));
-    context.report("multiple_error", many.relative_error);
-    context.report("multiple_decays", many.decays);
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-    context.log().info(fmt::format(
-        "{:.1f} % of scatter is of more than one order, from {:.2g} decays, with an error of "
-        "{:.1f} %: {:.1f} s",
-        100 * multiple / (single + multiple), static_cast<double>(many.decays), 100 * many.relative_error, seconds));
-    if (many.relative_error > p_.multiple_error)
-      context.log().warning(
-          fmt::format("scatter of more than one order has an error of {:.1f} %, not the {:.1f} % that "
-                      "was asked for (multiple_error): {:.2g} decays are the most that are followed",
-                      100 * many.relative_error, 100 * p_.multiple_error, static_cast<double>(many.decays)));
+    report_multiple(add_multiple_scatter(scatter, image, *mu_, scanner_.detectors, sampling, p_.multiple_error, backend,
+                                         scatter_progress(context)),
+                    p_.multiple_error, context);
   }
 
   void scale(ScatterEstimate& scatter, Context& context) {

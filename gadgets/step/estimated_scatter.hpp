@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/gadget.hpp"
+#include "gadgets/step/line_scatter.hpp"
 #include "kernels/types/quantity.hpp"
 
 namespace tofstream {
@@ -19,8 +20,20 @@ constexpr auto enum_names(ScatterFit) {
   return names(ScatterFit::tails, "tails", ScatterFit::none, "none");
 }
 
+/// How coincidences with more than one scatter come into the estimate.
+enum class MultipleScatterBy { scaled, monte_carlo };
+constexpr auto enum_names(MultipleScatterBy) {
+  return names(MultipleScatterBy::scaled, "scaled", MultipleScatterBy::monte_carlo, "monte_carlo");
+}
+inline constexpr auto* multiple_words =
+    "Coincidences with more than one scatter. scaled: as if they had the shape of those with one, by `fit`; "
+    "monte_carlo: photons are followed through the mu map, and what they give is added before the fit";
+inline constexpr auto* multiple_error_words =
+    "Of monte_carlo: the relative error of its lines, RMS, at which it ends; half of it takes four times as long";
+
 inline constexpr auto* scatter_point_words =
-    "Distance between scatter points: at most as large as the smallest hot object; half of it takes eight times as long";
+    "Distance between scatter points: at most as large as the smallest hot object; half of it takes eight times as "
+    "long";
 
 /// Fewer expected counts of scatter beside the body tell nothing.
 inline constexpr double least_scatter_of_tails = 100;
@@ -63,10 +76,34 @@ class SaidOfScatter {
 
 /// `data`: "events", "counts".
 inline void warn_of_few_tails(const char* data, double scatter, Context& context) {
-  context.log().warning(fmt::format(
-      "scatter is not fitted to the {}: {:.0f} counts of it are expected beside the body, too few to tell; coincidences "
-      "with more than one scatter stay uncorrected (fit: none says that they may)",
-      data, scatter));
+  context.log().warning(
+      fmt::format("scatter is not fitted to the {}: {:.0f} counts of it are expected beside the body, too few to tell; "
+                  "coincidences "
+                  "with more than one scatter stay uncorrected (fit: none says that they may)",
+                  data, scatter));
+}
+
+/// `wanted_error`: what was asked for.
+inline void report_multiple(const MultipleScatterPart& part, double wanted_error, Context& context) {
+  context.append("multiple_share", part.share);
+  context.report("multiple_error", part.relative_error);
+  context.report("multiple_decays", part.decays);
+  context.log().info(fmt::format(
+      "{:.1f} % of scatter is of more than one order, from {:.2g} decays, with an error of {:.1f} %: {:.1f} s",
+      100 * part.share, static_cast<double>(part.decays), 100 * part.relative_error, part.seconds));
+  if (part.relative_error > wanted_error)
+    context.log().warning(
+        fmt::format("scatter of more than one order has an error of {:.1f} %, not the {:.1f} % that was asked for "
+                    "(multiple_error): {:.2g} decays are the most that are followed",
+                    100 * part.relative_error, 100 * wanted_error, static_cast<double>(part.decays)));
+}
+
+/// For estimates that take long: what is done of them, and an end to them where the run ends.
+inline ImageScatterProgress scatter_progress(Context& context) {
+  return [&context](double done, const char* of) {
+    if (context.cancelled()) throw std::runtime_error("the run is being ended: its scatter is not estimated");
+    context.progress(done, 1, of);
+  };
 }
 
 /// Where the factor is unusual, or at a bound.

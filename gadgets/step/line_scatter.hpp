@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/plugin/kind_table.hpp"
@@ -27,16 +28,34 @@ class LineScatter {
   virtual void write(const std::filesystem::path& file, double scale) const = 0;
 };
 
+struct ImageScatterSettings {
+  double point_mm = 20;       // distance between the places at which photons are scattered
+  double multiple_error = 0;  // relative error of what is scattered more than once; 0: that is not estimated
+};
+
+/// What is known of coincidences with more than one scatter that are part of an estimate.
+struct MultipleScatterPart {
+  double share = 0;           // of all scatter
+  double relative_error = 0;  // of that share, see MultipleScatter
+  std::int64_t decays = 0;    // that were followed
+  double seconds = 0;         // that it took
+};
+
+/// Called now and then with the fraction that is done of a part, in [0, 1], and its words; may throw to end it.
+using ImageScatterProgress = std::function<void(double done, const char* of)>;
+
 /// Estimates the scatter of images.
 class ImageScatter {
  public:
   virtual ~ImageScatter() = default;
   /// Places at which photons are scattered.
   virtual std::int64_t points() const = 0;
-  /// Counts in as many seconds as the image counts decays in. `activity`: in voxels, on the host. Calls `progress` now
-  /// and then with the number of points that are done.
-  virtual std::shared_ptr<const LineScatter> of(const Image& activity, Backend backend,
-                                                const std::function<void(std::int64_t)>& progress) const = 0;
+  struct Made {
+    std::shared_ptr<const LineScatter> scatter;
+    std::optional<MultipleScatterPart> multiple;  // where it is estimated
+  };
+  /// Counts in as many seconds as the image counts decays in. `activity`: in voxels, on the host.
+  virtual Made of(const Image& activity, Backend backend, const ImageScatterProgress& progress) const = 0;
 };
 
 struct LineScatterKind {
@@ -47,9 +66,10 @@ struct LineScatterKind {
   double (*radius_mm)(const Scanner& scanner) = nullptr;
   /// From a file, by ToF. Throws std::runtime_error, one line, for another file.
   std::shared_ptr<const LineScatter> (*read)(const std::filesystem::path& file) = nullptr;
-  /// For matter on any grid, on the host, with scatter points so far apart. Throws std::invalid_argument, one line, where
-  /// nothing is scattered or the scanner does not say what it needs.
-  std::unique_ptr<ImageScatter> (*of_images)(const Scanner& scanner, const Image& mu_per_mm, double point_mm) = nullptr;
+  /// For matter on any grid, on the host. Throws std::invalid_argument, one line, where nothing is scattered or the
+  /// scanner does not say what it needs.
+  std::unique_ptr<ImageScatter> (*of_images)(const Scanner& scanner, const Image& mu_per_mm,
+                                             const ImageScatterSettings& settings) = nullptr;
 
   static constexpr KindWords called = {"scatter of lines", "kinds of scatter of lines", "name"};
   const std::string& id() const { return name; }

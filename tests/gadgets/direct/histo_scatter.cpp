@@ -175,6 +175,30 @@ TEST_CASE("DIRECT: scattered water comes out with its activity if scatter is est
   CHECK(mean_of(given.direct(), CorrectionState::made) == approx(water_Bq_mL).epsilon(0.025));
 }
 
+TEST_CASE("DIRECT: with the other orders by Monte Carlo the tails ask for less of the scatter") {
+  const TemporaryFolder folder;
+  DirectPipeline with = scattered_water(folder);
+  with.events = 100'000;
+  with.subsets = "subsets: 6, iterations: 2";
+  with.deposit = ", most_lines: 50000";
+  const auto figures_of = [&](const std::string& more) {
+    std::string pipeline = with_direct_scatter(with, ", at_iterations: [2], most_lines: 50000" + more);
+    const std::string point = "point_mm: 30";
+    pipeline.replace(pipeline.find(point), point.size(), "point_mm: 50");
+    const RunReport report = run_pipeline(pipeline, folder.path());
+    REQUIRE_MESSAGE(report.exit_code == 0, (report.errors.empty() ? "the books" : report.errors.front().text()));
+    return std::ranges::find(report.gadgets, "scatter", &GadgetReport::name)->figures;
+  };
+  const auto single = figures_of(""), all = figures_of(", multiple: monte_carlo, multiple_error: 0.9");
+  const auto first = [](const auto& figures, const char* name) {
+    return std::get<std::vector<double>>(figures.at(name)).front();
+  };
+  CHECK(first(all, "multiple_share") > 0.05);
+  CHECK(first(all, "multiple_share") < 0.4);
+  CHECK(first(all, "tail_factor") ==
+        approx(first(single, "tail_factor") * (1 - first(all, "multiple_share"))).epsilon(0.1));
+}
+
 TEST_CASE("DIRECT: the tails of scatter see counts of 16 bits as they see floats") {
   const TemporaryFolder folder;
   DirectPipeline with = scattered_water(folder);
