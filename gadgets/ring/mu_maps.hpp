@@ -26,7 +26,7 @@ struct ReadMuMaps {
   MuMaps maps() const { return {object ? &*object : nullptr, hardware ? &*hardware : nullptr}; }
 };
 
-/// Empty paths: no map. `gadget`: whose they are. Throws as read_mu_map() does.
+/// Empty paths: no map. `gadget`: whose they are. Throws as read_mu_map() and require_per_cm() do.
 ReadMuMaps read_mu_maps(const std::filesystem::path& object, const std::filesystem::path& hardware,
                         const std::string& gadget);
 

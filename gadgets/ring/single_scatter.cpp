@@ -118,6 +118,7 @@ struct SingleScatterGadget {
   SingleScatterGadget(const Params& p, Context& context)
       : p_(p), path_(context.output_file(nifti_name(p.file))), renewals_(p.at_iterations, p.every_s) {
     mu_ = read_mu_map(p.mu_map);
+    require_per_cm(p.mu_map, *mu_);
     mu_checksum_ = checksum_of_mu_map(*mu_);
   }
 

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "core/testing.hpp"
+#include "gadgets/additive.hpp"
 #include "gadgets/io/nifti/nifti.hpp"
 #include "gadgets/payloads.hpp"
 #include "kernels/correct/decay.hpp"
@@ -242,6 +243,26 @@ TEST_CASE("parameters that do not fit together are refused in plain words") {
   refused("{mu_map: nowhere.nii}",
           "nowhere.nii: no such file; --set mu_map=FILE names another, and 'tofstream phantom");
   refused("{scatter: {file: nowhere.nii}, reference_s: 1}", "no such file");
+}
+
+TEST_CASE("a mu map in Hounsfield units or 1/mm is refused by events, projectors and scatter, of hardware too") {
+  const TemporaryFolder folder;
+  const auto file_of = [&](float per_cm, const char* name) {
+    write_nifti(folder / name, Image::filled(Grid::centred(4, 4, 4, {10, 10, 10}), per_cm));
+    return (folder / name).string();
+  };
+  const std::string hounsfield = file_of(45, "hu.nii"), per_mm = file_of(0.0096f, "mm.nii");
+  const auto refused = [](const std::string& map, const std::string& file, const char* why) {
+    const std::string yaml = fmt::format("{{{}: {}}}", map, file);
+    CHECK_THROWS_WITH(RegisteredGadgetTest<EventBatch>("event_corrections", yaml), doctest::Contains(why));
+  };
+  for (const char* map : {"mu_map", "hardware_mu_map"}) {
+    refused(map, hounsfield, "hu.nii: its largest value is 45, and attenuation at 511 keV in 1/cm has 0.096 in water");
+    refused(map, per_mm, "is it in 1/mm?");
+  }
+  CHECK_THROWS_WITH(
+      RegisteredGadgetTest<Additive<EventBatch>>("single_scatter", fmt::format("{{mu_map: {}}}", hounsfield)),
+      doctest::Contains("is it in Hounsfield units, which 'tofstream mu-map' converts"));
 }
 
 TEST_CASE("events say what they were corrected for, and by what") {
