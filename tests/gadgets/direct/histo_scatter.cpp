@@ -195,8 +195,9 @@ TEST_CASE("DIRECT: with the other orders by Monte Carlo the tails ask for less o
   };
   CHECK(first(all, "multiple_share") > 0.05);
   CHECK(first(all, "multiple_share") < 0.4);
-  CHECK(first(all, "tail_factor") ==
-        approx(first(single, "tail_factor") * (1 - first(all, "multiple_share"))).epsilon(0.1));
+  // They are wider, so that beside the body there are more of them than on average.
+  CHECK(first(all, "tail_factor") < first(single, "tail_factor") * (1 - first(all, "multiple_share")));
+  CHECK(first(all, "tail_factor") > 0.5 * first(single, "tail_factor"));
 }
 
 TEST_CASE("DIRECT: the tails of scatter see counts of 16 bits as they see floats") {
