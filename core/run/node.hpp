@@ -207,21 +207,34 @@ struct Node {
     }
     return true;
   }
-  // It waits for this edge alone: nothing is in work, and its other inputs have their next message.
-  bool waits_only_for(const Edge& edge) const {
+  // It waits for this edge: nothing is in work, and each other input has its next message or is one that `may_lack` it.
+  bool waits_for(const Edge& edge, const auto& may_lack) const {
     if (phase != Phase::running || in_work > 0 || in_code > 0 || !edge.is_empty()) return false;
     for (const InputPort& port : inputs) {
       const bool is_its = std::ranges::find(port.edges(), &edge) != port.edges().end();
-      if (port.is_connected() && !is_its && !port.has_message()) return false;
+      if (port.is_connected() && !is_its && !port.has_message() && !may_lack(port)) return false;
     }
     return true;
   }
-  // Whoever reads its outputs waits for nothing else.
+  // It reads what `from` gives, and waits for that alone.
+  bool waits_only_for(const Node& from) const {
+    return std::ranges::any_of(inputs, [&](const InputPort& port) {
+      return std::ranges::any_of(port.edges(), [&](const Edge* edge) {
+        return edge->writer == &from && waits_for(*edge, [](const InputPort&) { return false; });
+      });
+    });
+  }
+  // Whoever reads its outputs waits for nothing else, but perhaps for what another of these readers makes of the same
+  // message, as a projector waits for the scatter of the subset that it is given.
   bool readers_wait() const {
+    const auto comes_by_a_reader = [this](const InputPort& port) {
+      return std::ranges::all_of(port.edges(),
+                                 [this](const Edge* edge) { return edge->writer->waits_only_for(*this); });
+    };
     bool any = false;
     for (const auto& port : outputs) {
       for (const Edge* edge : port) {
-        if (!edge->reader->waits_only_for(*edge)) return false;
+        if (!edge->reader->waits_for(*edge, comes_by_a_reader)) return false;
         any = true;
       }
     }

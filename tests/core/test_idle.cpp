@@ -58,6 +58,36 @@ struct SlowProject {
 };
 TOFSTREAM_GADGET(SlowProject, "slow_project", "Takes its time");
 
+// What another reader of the same batches makes of each, as scatter does for a projector.
+struct Beside {
+  struct In {
+    std::shared_ptr<const Batch> batch;
+    std::shared_ptr<const Picture> picture;
+    static constexpr auto inputs = ports(port<&In::batch>("events"), port<&In::picture>("image", feedback));
+  };
+  static constexpr bool own_thread = true;
+  void process(const In& in, Emit<Batch>& emit) { emit(Batch{.number = in.batch->number, .events = 0}); }
+};
+TOFSTREAM_GADGET(Beside, "beside", "Gives a batch for each");
+
+struct ProjectWithMore {
+  struct In {
+    std::shared_ptr<const Batch> batch;
+    std::shared_ptr<const Picture> picture;
+    std::shared_ptr<const Batch> more;
+    static constexpr auto inputs =
+        ports(port<&In::batch>("events"), port<&In::picture>("image", feedback), port<&In::more>("more"));
+  };
+  static constexpr bool own_thread = true;
+  void process(const In& in, Emit<Batch>& emit, Context& context) {
+    context.books().reconstructed(in.batch->events);
+    if (Witness::current) Witness::current->saw("project", in.batch->number);
+    if (in.more->number != in.batch->number) throw std::runtime_error("what came beside is of another batch");
+    emit(Batch{.number = in.batch->number, .events = 0});
+  }
+};
+TOFSTREAM_GADGET(ProjectWithMore, "project_with_more", "Joins a batch with what was made of it beside");
+
 struct Close {
   void start(Emit<Picture>& emit) { emit(Picture{}); }
   void process(const Batch&, Emit<Picture>& emit) { emit(Picture{}); }
@@ -98,6 +128,22 @@ gadgets:
   REQUIRE(edge != report.edges.end());
   CHECK(edge->figures.most_messages == 1);
   CHECK(!was_stopped(report));
+}
+
+TEST_CASE("idle fills the time too where the reader waits for what another reader makes of the same message") {
+  Witness witness;
+  const RunReport report = run_text(R"(
+gadgets:
+  feed: {use: count, messages: 3, pause_ms: 60}
+  again: {use: repeating, from: feed}
+  beside: {use: beside, from: {events: again, image: estimate}}
+  projected: {use: project_with_more, from: {events: again, image: estimate, more: beside}}
+  estimate: {use: close_cycle, from: projected}
+)");
+  REQUIRE_MESSAGE(report.exit_code == 0, (report.errors.empty() ? "" : report.errors[0].text()));
+  const auto& seen = witness.numbers["project"];
+  CHECK(std::ranges::count_if(seen, [](std::uint64_t number) { return number < 1000; }) == 3);
+  CHECK(std::ranges::count_if(seen, [](std::uint64_t number) { return number >= 1000; }) == 9);
 }
 
 TEST_CASE("idle is not called while the reader is behind") {
