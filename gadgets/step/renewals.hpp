@@ -16,7 +16,7 @@ namespace tofstream {
 
 class Renewals {
  public:
-  /// `every_s`: of the scan time of a live stream; 0: not before it has ended. Throws std::invalid_argument for
+  /// `every_s`: of the scan time of a live stream; 0: at the iterations, as for a file. Throws std::invalid_argument for
   /// iterations before the second.
   explicit Renewals(std::vector<int> at_iterations, double every_s = 0)
       : at_(std::move(at_iterations)), every_s_(every_s), due_s_(every_s) {
@@ -26,20 +26,19 @@ class Renewals {
   }
 
   void begin_anew() {
-    iteration_ = 0;
+    made_at_ = 0;
     due_s_ = every_s_;
   }
   /// Whether a subset is to meet terms of the estimate that it meets. `has_terms`: there are some already.
   /// `scan_s`: the scan time up to the end of its data.
   bool are_due(const UpdateStep& step, bool has_terms, double scan_s = 0) {
     if (step.iteration == 0) return false;
-    const bool is_new_iteration = step.iteration != std::exchange(iteration_, step.iteration);
-    if (is_new_iteration && std::ranges::find(at_, iteration_) != at_.end()) return true;
+    // The updates of a live stream go over its subsets again while it lasts, so iterations come and go there.
+    if (step.subsets == 0 && every_s_ > 0) return is_time(scan_s);
+    const bool is_listed = step.iteration > made_at_ && std::ranges::find(at_, step.iteration) != at_.end();
+    if (is_listed) made_at_ = step.iteration;
     // A run that was resumed within an iteration has none of the terms that it had.
-    if (!has_terms && iteration_ >= first()) return true;
-    if (every_s_ == 0 || step.subsets > 0 || scan_s < due_s_) return false;
-    due_s_ = scan_s + every_s_;
-    return true;
+    return is_listed || (!has_terms && step.iteration >= first());
   }
 
   int first() const { return at_.empty() ? 0 : std::ranges::min(at_); }
@@ -50,9 +49,15 @@ class Renewals {
   }
 
  private:
+  bool is_time(double scan_s) {
+    if (scan_s < due_s_) return false;
+    due_s_ = scan_s + every_s_;
+    return true;
+  }
+
   std::vector<int> at_;
   double every_s_, due_s_;
-  int iteration_ = 0;
+  int made_at_ = 0;  // the last of the listed iterations
 };
 
 }  // namespace tofstream
