@@ -265,7 +265,7 @@ struct DirectScatterGadget {
     context.report("tail_counts", counts);
     context.log().info(
         fmt::format("beside the body {:.0f} counts ask for {:.3f} +- {:.3f} of the scatter", counts, asked, error));
-    warn_of_tail_factor("counts", asked, error, false, context);
+    if (is_usual(p_.multiple, terms_ != nullptr)) warn_of_tail_factor("counts", asked, error, false, context);
   }
 
   /// Of an image that is too low inside the body, scatter is too low as well.

@@ -257,7 +257,8 @@ struct SingleScatterGadget {
     context.report("tail_factors_along_z", along_z);
     context.log().info(fmt::format("beside the body {:.0f} events ask for {:.3f} +- {:.3f} of it: {}", fit.counts,
                                    fit.mean, fit.error, along_z));
-    warn_of_tail_factor("events", fit.mean, fit.error, fit.is_at_bound, context);
+    if (is_usual(p_.multiple, terms_ != nullptr))
+      warn_of_tail_factor("events", fit.mean, fit.error, fit.is_at_bound, context);
   }
 
   static void multiply(ScatterEstimate& scatter, const TailFit& fit) {

@@ -106,14 +106,21 @@ inline ImageScatterProgress scatter_progress(Context& context) {
   };
 }
 
+/// Whether an estimate should need the usual factor. A first one is of an image that has the scatter in it, and so too high
+/// by about as much as the other orders would add to single scatter: with these in it, it is too high for certain.
+inline bool is_usual(MultipleScatterBy multiple, bool is_corrected_image) {
+  return is_corrected_image || multiple == MultipleScatterBy::scaled;
+}
+
 /// Where the factor is unusual, or at a bound.
 inline void warn_of_tail_factor(const char* data, double factor, double error, bool is_at_bound, Context& context) {
   constexpr double low = 0.8, high = 1.5;
   if (!is_at_bound && factor >= low && factor <= high) return;
-  context.log().warning(fmt::format(
-      "{} beside the body ask for {:.2f} +- {:.2f} of the single scatter, where {:g} to {:g} is usual: is the image "
-      "absolute (calibration, normalisation), the mu map complete and in its place, are randoms corrected?",
-      data, factor, error, low, high));
+  context.log().warning(
+      fmt::format("{} beside the body ask for {:.2f} +- {:.2f} of the scatter that was estimated, where {:g} to {:g} "
+                  "is usual: is the image "
+                  "absolute (calibration, normalisation), the mu map complete and in its place, are randoms corrected?",
+                  data, factor, error, low, high));
 }
 
 }  // namespace tofstream
