@@ -27,6 +27,11 @@ bool is_connected_and_over(const InputPort& port) {
   return port.is_connected() && port.is_over();
 }
 
+// What came back around a cycle waits for a message that may never come: that says nothing.
+bool goes_on(const InputPort& port) {
+  return port.has_message() && !port.is_feedback();
+}
+
 }  // namespace
 
 void Dispatch::examine(Section& section, Node& node) {
@@ -113,7 +118,7 @@ bool Dispatch::inputs_over(const Node& node) const {
 bool Dispatch::joins_unevenly(Section& section, Node& node) {
   if (node.inputs.size() < 2 || node.gadget->join == JoinMode::sequence || inputs_over(node)) return false;
   const auto over = std::ranges::find_if(node.inputs, is_connected_and_over);
-  const auto going_on = std::ranges::find_if(node.inputs, &InputPort::has_message);
+  const auto going_on = std::ranges::find_if(node.inputs, goes_on);
   if (over == node.inputs.end() || going_on == node.inputs.end()) return false;
   const auto& ports = node.info().inputs;
   cancel(section,
@@ -132,7 +137,7 @@ bool Dispatch::can_go_on(const Node& node) const {
   if (node.gadget->join == JoinMode::sequence) return node.inputs_have_messages() && node.is_paired();
   if (node.inputs_have_messages()) return true;
   // An uneven join is for its own thread to find out.
-  return node.inputs.size() > 1 && std::ranges::any_of(node.inputs, &InputPort::has_message) &&
+  return node.inputs.size() > 1 && std::ranges::any_of(node.inputs, goes_on) &&
          std::ranges::any_of(node.inputs, is_connected_and_over);
 }
 
