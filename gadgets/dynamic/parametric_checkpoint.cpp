@@ -29,7 +29,7 @@ Image stacked_along_z(std::span<const Image> images) {
   return all;
 }
 
-// Of an image on the host.
+// The image lies on the host.
 std::vector<Image> unstacked(const Image& all, std::size_t count) {
   Grid grid = all.grid;
   grid.size[2] /= static_cast<int>(count);

@@ -13,10 +13,8 @@ namespace tofstream {
 
 inline constexpr auto* hardware_mu_map_words =
     "The same of what stays with the scanner where rigid_motion or the bed moves the object: a coil, a table. It adds "
-    "to "
-    "mu_map, and events are attenuated by it along the line that was recorded. event_corrections and the projector "
-    "need "
-    "the same one";
+    "to mu_map, and events are attenuated by it along the line that was recorded. event_corrections and the projector "
+    "need the same one";
 
 /// What was read, and what events and images say of it.
 struct ReadMuMaps {

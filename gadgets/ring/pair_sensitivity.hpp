@@ -37,8 +37,8 @@ std::size_t pair_projector_bytes(const Params& p, std::size_t image, std::size_t
 ListModeSensitivity pair_sensitivity(const PairSensitivitySettings& settings, const Scanner& scanner,
                                      const ProjectorRanks& projectors, Context& context);
 
-/// The same from a projector's Params, which have `backend`, `sensitivity`, `mu_map` and `hardware_mu_map`. All of them are in the key,
-/// except those declared not_in_key.
+/// The same from a projector's Params, which have `backend`, `sensitivity`, `mu_map` and `hardware_mu_map`. All of them
+/// are in the key, except those declared not_in_key.
 template <class Type>
 ListModeSensitivity pair_sensitivity(const char* name, const typename Type::Params& p, const Scanner& scanner,
                                      const ProjectorRanks& projectors, Context& context) {

@@ -88,11 +88,10 @@ struct SingleScatterGadget {
       param<&Params::at_iterations>("at_iterations",
                                     "Iterations, from 2 on, at whose beginning the scatter is made of the estimate; "
                                     "until then there is none"),
-      param<&Params::every_s>(
-          "every_s", range(0, 1e9), unit("s"),
-          "In a live stream, the scan time after which the scatter is made anew, first after as "
-          "much of it, in place of at_iterations; the updates wait meanwhile. 0: at_iterations, the "
-          "first time that an update is one of these"),
+      param<&Params::every_s>("every_s", range(0, 1e9), unit("s"),
+                              "In a live stream, the scan time after which the scatter is made anew, first after as "
+                              "much of it, in place of at_iterations; the updates wait meanwhile. 0: none until the "
+                              "final passes of `final: offline`"),
       param<&Params::fit>(
           "fit",
           "tails: multiplied by the factors along z that events beside the body ask for, which make up for "

@@ -16,7 +16,7 @@ namespace tofstream {
 
 class Renewals {
  public:
-  /// `every_s`: of the scan time of a live stream; 0: at the iterations, as for a file. Throws std::invalid_argument for
+  /// `every_s`: of the scan time of a live stream; 0: not while it lasts. Throws std::invalid_argument for
   /// iterations before the second.
   explicit Renewals(std::vector<int> at_iterations, double every_s = 0)
       : at_(std::move(at_iterations)), every_s_(every_s), due_s_(every_s) {
@@ -33,8 +33,9 @@ class Renewals {
   /// `scan_s`: the scan time up to the end of its data.
   bool are_due(const UpdateStep& step, bool has_terms, double scan_s = 0) {
     if (step.iteration == 0) return false;
-    // The updates of a live stream go over its subsets again while it lasts, so iterations come and go there.
-    if (step.subsets == 0 && every_s_ > 0) return is_time(scan_s);
+    // The updates of a live stream go over its subsets again while it lasts, so iterations come and go there, and the
+    // first ones are of an image of seconds.
+    if (step.subsets == 0) return every_s_ > 0 && is_time(scan_s);
     const bool is_listed = step.iteration > made_at_ && std::ranges::find(at_, step.iteration) != at_.end();
     if (is_listed) made_at_ = step.iteration;
     // A run that was resumed within an iteration has none of the terms that it had.

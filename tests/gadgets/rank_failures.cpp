@@ -434,7 +434,7 @@ TEST_CASE("a rank that takes 1.2 times as long as the median over ten subsets is
   CHECK(ten({{100, 1}, {100, 1.02}, {100, 1.3}}).empty());
   // More data take longer, and a rank that has none tells nothing.
   CHECK(ten({{100, 1}, {150, 1.5}, {0, 0}}).empty());
-  // Of two, the slower one.
+  // The slower one of two.
   Stragglers two;
   for (int subset = 1; subset < Stragglers::window; ++subset) two.note(std::vector<RankTime>{{100, 1.5}, {100, 1}});
   const auto first = two.note(std::vector<RankTime>{{100, 1.5}, {100, 1}});

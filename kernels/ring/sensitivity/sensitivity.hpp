@@ -44,15 +44,15 @@ using SensitivityProgress = std::function<void(double)>;
 
 /// The sensitivity on the projector's grid by its `back`, all on its backend (and the stream); complete on return.
 /// `mu`: maps whose integrals along each LOR, from detector to detector by Joseph's projector on a map's own grid,
-/// attenuate it. Sampling: the ordered list of all pairs is cut into
-/// equal cells, and a replicate draws one pair in each of many cells spread over the list; CPU and CUDA draw the same.
-/// At least eight replicates are drawn, and more until their spread gives the wanted error or no more may be drawn:
-/// `relative_error` says what was reached. Without attenuation they are averaged over the symmetries of scanner and
-/// grid. `image` is the mean of seven replicates in eight, and `noise` has the rest. Throws std::invalid_argument for
-/// settings that are not positive, a scanner whose tables are wrong or that has no pair in coincidence, and a mu map
-/// without voxels. The sensitivity of a scanner with recorded `lines` is the exact sum over these. With `poses` it is the
-/// mean over these, each with its share; the object's mu map moves with it, that of hardware does not. Ranks share the batches of pairs or lines,
-/// whose sums are added in their order: their number changes no bit where a projector gives a batch's sum always alike.
+/// attenuate it. Sampling: the ordered list of all pairs is cut into equal cells, and a replicate draws one pair in
+/// each of many cells spread over the list; CPU and CUDA draw the same. At least eight replicates are drawn, and more
+/// until their spread gives the wanted error or no more may be drawn: `relative_error` says what was reached. Without
+/// attenuation they are averaged over the symmetries of scanner and grid. `image` is the mean of seven replicates in
+/// eight, and `noise` has the rest. Throws std::invalid_argument for settings that are not positive, a scanner whose
+/// tables are wrong or that has no pair in coincidence, and a mu map without voxels. The sensitivity of a scanner with
+/// recorded `lines` is the exact sum over these. With `poses` it is the mean over these, each with its share; the
+/// object's mu map moves with it, that of hardware does not. Ranks share the batches of pairs or lines, whose sums are
+/// added in their order: their number changes no bit where a projector gives a batch's sum always alike.
 Sensitivity compute_sensitivity(const Scanner& scanner, const ProjectorRanks& projectors,
                                 const SensitivitySettings& settings = {}, MuMaps mu = {}, Stream stream = nullptr,
                                 const SensitivityProgress& progress = {});

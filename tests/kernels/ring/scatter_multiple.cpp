@@ -37,7 +37,7 @@ double sum_of(const std::vector<double>& values) {
 }  // namespace
 
 TEST_CASE("scatter of more than one order is a Monte Carlo program's, absolute and by distance from the axis") {
-  // Of its decays the coincidences with more than one scatter, by |s| in steps of 20 mm.
+  // The coincidences of its decays with more than one scatter, by |s| in steps of 20 mm.
   const std::vector<double> counted = {915673, 877010, 802809, 697824, 569969, 436140,
                                        307121, 194405, 108538, 52174,  21262,  6945};
   constexpr double all_counted = 4992029;
