@@ -16,6 +16,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include "kernels/collective/nccl.hpp"
 #include "kernels/memory/devices.hpp"
 
 namespace tofstream {
@@ -29,7 +30,7 @@ std::string this_host() {
 }
 
 RankIdentity identity_of(const RankPlace& place, std::string program, std::string pipeline) {
-  return {place, this_host(), cuda_devices(), std::move(program), std::move(pipeline), ""};
+  return {place, this_host(), cuda_devices(), nccl_version(), std::move(program), std::move(pipeline), ""};
 }
 
 std::vector<wire::PackedPiece> packed(const RankIdentity& identity) {
@@ -37,6 +38,7 @@ std::vector<wire::PackedPiece> packed(const RankIdentity& identity) {
   to.value(identity.place.rank);
   to.value(identity.place.ranks);
   to.value(identity.gpus);
+  to.value(identity.nccl);
   for (const std::string& text : {identity.host, identity.program, identity.pipeline, identity.problem}) to.text(text);
   return to.take();
 }
@@ -47,6 +49,7 @@ RankIdentity unpack_identity(const RankMessage& message) {
   identity.place.rank = from.value<int>();
   identity.place.ranks = from.value<int>();
   identity.gpus = from.value<int>();
+  identity.nccl = from.value<int>();
   for (std::string* text : {&identity.host, &identity.program, &identity.pipeline, &identity.problem})
     *text = from.text();
   from.require_end();
@@ -78,6 +81,26 @@ class RankGroup::State {
     for (int before = 0; before < rank; ++before) number += identity(before).host == identity(rank).host ? 1 : 0;
     return number;
   }
+
+  bool is_on_one_host() const { return number_on_host(ranks() - 1) == ranks() - 1; }
+
+  std::string why_not_nccl() const {
+    if (settings_.images == ImageRoute::messages) return "--rank-images messages";
+    for (int rank = 0; rank < ranks(); ++rank) {
+      const RankIdentity& it = identity(rank);
+      if (it.nccl == 0) return fmt::format("rank {}, on {}, has no NCCL: see tofstream --version there", rank, it.host);
+      if (it.nccl != settings_.own.nccl)
+        return fmt::format("rank {}, on {}, has NCCL {}, and the first, on {}, has {}: install one version", rank,
+                           it.host, nccl_version_text(it.nccl), settings_.own.host,
+                           nccl_version_text(settings_.own.nccl));
+    }
+    if (settings_.images == ImageRoute::automatic && !is_on_one_host())
+      return "between hosts NCCL neither encrypts nor authenticates: where the network is your own, write "
+             "--rank-images "
+             "nccl";
+    return "";
+  }
+  std::unique_lock<std::mutex> take_images() { return std::unique_lock(images_); }
 
   void when_failed(std::function<void(const RankFailure&)> tell) {
     const std::lock_guard telling(telling_);
@@ -121,19 +144,17 @@ class RankGroup::State {
         if (message.kind != kind) throw std::runtime_error("it answered what it was not asked");
         return message;
       }
-      if (const auto failure = failure_of(session)) throw RankFailed(failure->what);
-      if (wait.is_over()) throw BrokenOff();
+      throw_if_over(session, wait);
       changed_.wait_for(lock, std::chrono::milliseconds(100));
-      if (!answers.empty() || has_failed()) continue;
-      const auto still_for = Clock::now() - std::max(asked, socket_.progressed_at(other(rank).peer));
-      if (still_for <= wait.patience()) continue;
-      note_failure(other(rank), session,
-                   fmt::format("it hangs: it is there, but has got no further for {:.0f} s",
-                               std::chrono::duration<double>(still_for).count()));
-      lock.unlock();
-      tell_now();
-      lock.lock();
+      if (answers.empty()) note_if_it_hangs(lock, rank, session, asked, wait);
     }
+  }
+
+  void require_progress(int rank, std::uint32_t session, Clock::time_point began, const RankWait& wait) {
+    std::unique_lock lock(mutex_);
+    throw_if_over(session, wait);
+    note_if_it_hangs(lock, rank, session, began, wait);
+    throw_if_over(session, wait);
   }
 
  private:
@@ -168,6 +189,7 @@ class RankGroup::State {
       changed_.wait_for(lock, std::chrono::milliseconds(100));
     std::string wrong = wrong_;
     if (wrong.empty() && !all_are_there()) wrong = missing();
+    if (wrong.empty() && settings_.images == ImageRoute::nccl) wrong = why_not_nccl();
     has_begun_ = wrong.empty();
     lock.unlock();
     if (wrong.empty()) {
@@ -272,7 +294,24 @@ class RankGroup::State {
     tell_now();
   }
 
-  // With the lock held, as the next two. The first failure is the cause of all others.
+  // With the lock held, as the next ones.
+  void throw_if_over(std::uint32_t session, const RankWait& wait) const {
+    if (const auto failure = failure_of(session)) throw RankFailed(failure->what);
+    if (wait.is_over()) throw BrokenOff();
+  }
+  void note_if_it_hangs(std::unique_lock<std::mutex>& lock, int rank, std::uint32_t session, Clock::time_point began,
+                        const RankWait& wait) {
+    if (has_failed()) return;
+    const auto still_for = Clock::now() - std::max(began, socket_.progressed_at(other(rank).peer));
+    if (still_for <= wait.patience()) return;
+    note_failure(other(rank), session,
+                 fmt::format("it hangs: it is there, but has got no further for {:.0f} s",
+                             std::chrono::duration<double>(still_for).count()));
+    lock.unlock();
+    tell_now();
+    lock.lock();
+  }
+  // The first failure is the cause of all others.
   void note_failure(const Other& of, std::uint32_t session, const std::string& what) {
     if (has_failed()) return;
     const std::uint32_t told_by = session > 0 || waiting_.empty() ? session : *waiting_.begin();
@@ -304,6 +343,7 @@ class RankGroup::State {
 
   const Settings settings_;
   mutable std::mutex mutex_;
+  std::mutex images_;
   std::condition_variable changed_;
   std::vector<Other> others_;
   std::vector<std::string> strangers_;
@@ -330,6 +370,15 @@ const RankIdentity& RankGroup::identity(int rank) const {
 int RankGroup::number_on_host(int rank) const {
   return state_->number_on_host(rank);
 }
+bool RankGroup::is_on_one_host() const {
+  return state_->is_on_one_host();
+}
+std::string RankGroup::why_not_nccl() const {
+  return state_->why_not_nccl();
+}
+std::unique_lock<std::mutex> RankGroup::take_images() {
+  return state_->take_images();
+}
 std::uint32_t RankGroup::new_session(const std::string& gadget) {
   return state_->new_session(gadget);
 }
@@ -348,6 +397,9 @@ void RankChannel::send(RankMessageKind kind, std::vector<wire::PackedPiece> piec
 }
 RankMessage RankChannel::answer(RankMessageKind kind, const RankWait& wait) {
   return group_.state_->answer(rank_, session_, kind, wait);
+}
+void RankChannel::require_progress(Clock::time_point began, const RankWait& wait) {
+  group_.state_->require_progress(rank_, session_, began, wait);
 }
 const std::string& RankChannel::host() const {
   return group_.identity(rank_).host;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -21,11 +22,16 @@ struct RankPlace {
   int rank = 0, ranks = 1;
 };
 
+/// How images get from one process's GPU to another's. Automatic: by NCCL where all are on one host and have it. Between
+/// hosts it must be asked for, since its connections are neither encrypted nor authenticated.
+enum class ImageRoute { automatic, nccl, messages };
+
 /// What a process says of itself. All ranks of a run must have `program` and `pipeline` alike.
 struct RankIdentity {
   RankPlace place;
   std::string host;
   int gpus = 0;          // that CUDA can use there
+  int nccl = 0;          // its version (kernels/collective/nccl.hpp); 0: it has none
   std::string program;   // version, commit and plug-ins, in words
   std::string pipeline;  // as it was checked, with every default
   std::string problem;   // why it cannot take part; empty: it can
@@ -73,6 +79,8 @@ class RankChannel {
   RankChannel(RankGroup& group, int rank, std::uint32_t session) : group_(group), rank_(rank), session_(session) {}
 
   void send(RankMessageKind kind, std::vector<wire::PackedPiece> pieces);
+  /// Throws what answer() throws while the rank's work, which began then, has not come to its end.
+  void require_progress(std::chrono::steady_clock::time_point began, const RankWait& wait);
   /// The rank's next answer. Throws RankFailed for what the rank threw, where it is lost or gets no further, and where
   /// another rank has failed; BrokenOff once the wait is over.
   RankMessage answer(RankMessageKind kind, const RankWait& wait);
@@ -91,12 +99,13 @@ class RankGroup {
     std::string endpoint;
     KeyParams keys = {};
     std::chrono::milliseconds patience{30'000};  // for all others to come
+    ImageRoute images = ImageRoute::automatic;
     std::function<void(std::string_view)> warn = {};
     std::function<bool()> is_interrupted = {};
     std::chrono::milliseconds silence = rank_silence;  // of one end, after which the other takes it for lost
   };
   /// Waits for all others. Throws std::runtime_error in one line where the place to meet cannot be had, some do not
-  /// come, or are no ranks of this run, which they are told.
+  /// come, are no ranks of this run, or have not the NCCL that is asked for, which they are told.
   explicit RankGroup(Settings settings);
   /// Tells all that the run is over, unless end() did, with exit code 1.
   ~RankGroup();
@@ -108,6 +117,12 @@ class RankGroup {
   const RankIdentity& identity(int rank) const;
   /// How many ranks with a lower number its host has: the number of its GPU.
   int number_on_host(int rank) const;
+  bool is_on_one_host() const;
+  /// Why images of GPUs do not go by NCCL, in words; empty: they do.
+  std::string why_not_nccl() const;
+  /// While a gadget holds it, images are its own alone: all ranks take part in each exchange, and must meet the exchanges
+  /// of several gadgets in one order.
+  std::unique_lock<std::mutex> take_images();
   /// Of this gadget.
   std::uint32_t new_session(const std::string& gadget);
 

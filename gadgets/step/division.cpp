@@ -8,6 +8,7 @@
 
 #include "core/gadget/memory.hpp"
 #include "gadgets/ranks/rank_group.hpp"
+#include "kernels/collective/sum_in_order.hpp"
 #include "kernels/memory/devices.hpp"
 
 namespace tofstream {
@@ -68,6 +69,10 @@ RankMemory memory_of_ranks(const RankParams& params, bool deterministic, bool on
   const auto images = [&](std::size_t number) { return memory_product(number, image); };
   const std::size_t own = images(sums_a_rank - 1);
   if (on_device) {
+    if (group && group->why_not_nccl().empty()) {
+      const auto voxels = static_cast<std::int64_t>(image / sizeof(float));
+      return {0, memory_sum(own, SumInOrder::bytes(static_cast<int>(ranks), static_cast<int>(parts), voxels))};
+    }
     const std::size_t added = may_be_several ? image : 0;  // at most
     return {group ? images(1 + ranks * sums_a_rank) : 0, memory_sum(own, added)};
   }

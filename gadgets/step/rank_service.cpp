@@ -5,6 +5,7 @@
 #include <chrono>
 #include <deque>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -123,11 +124,12 @@ class ServiceOf final : public RankService {
     const auto began = std::chrono::steady_clock::now();
     meet_fault(fault_, passes_++, [] { return true; });
     wire::PackReader from(*pass.body);
-    const auto estimate = from.array<float>();
-    if (static_cast<std::int64_t>(estimate.size()) != opening_.grid.voxels())
-      wire::PackReader::refuse("an estimate is not the image's");
+    const float* image = images_ ? nullptr : in_memory(from.array<float>());
     if (from.value<std::uint32_t>() != shares_.size()) wire::PackReader::refuse("a pass is not of this rank's parts");
-    const float* image = in_memory(estimate);
+    if (images_) {
+      images_->receive_estimate(room_for_estimate());
+      image = estimate_.data();
+    }
     SubsetTally tally;
     for (std::size_t i = 0; i < shares_.size(); ++i) {
       clear_sum(i);
@@ -135,6 +137,18 @@ class ServiceOf final : public RankService {
     }
     from.require_end();
     return answer(tally, began);
+  }
+
+  void join() override {
+    if (opening_.images.is_used != 0)
+      images_.emplace(opening_.images, opening_.rank, opening_.ranks, opening_.parts, opening_.grid.voxels());
+  }
+
+  void give_sums() override {
+    if (!images_) return;
+    std::vector<float*> own;
+    for (const auto& sum : sums_) own.push_back(sum->voxels.data());
+    images_->add_up(own, [] {});
   }
 
   const std::string& device() const override { return device_; }
@@ -158,11 +172,17 @@ class ServiceOf final : public RankService {
     batches_.erase(known);
   }
 
+  float* room_for_estimate() {
+    if (estimate_.empty()) estimate_ = Buffer<float>(memory_of(opening_.backend), opening_.grid.voxels());
+    return estimate_.data();
+  }
+
   const float* in_memory(std::span<const float> estimate) {
+    if (static_cast<std::int64_t>(estimate.size()) != opening_.grid.voxels())
+      wire::PackReader::refuse("an estimate is not the image's");
     const Memory memory = memory_of(opening_.backend);
     if (on_host(memory)) return estimate.data();
-    if (estimate_.empty()) estimate_ = Buffer<float>(memory, static_cast<std::int64_t>(estimate.size()));
-    detail::copy(estimate_.data(), memory, estimate.data(), Memory::host, estimate.size_bytes(), nullptr);
+    detail::copy(room_for_estimate(), memory, estimate.data(), Memory::host, estimate.size_bytes(), nullptr);
     synchronize(nullptr);
     return estimate_.data();
   }
@@ -197,6 +217,7 @@ class ServiceOf final : public RankService {
     to.value(figures);
     to.value(detail::seconds_since(began));
     for (const auto& sum : sums_) {
+      if (images_) break;
       std::shared_ptr<const Image> sent = sum;
       if (!on_host(sum->voxels.memory())) {
         sent = std::make_shared<const Image>(sum->to(Memory::pinned));
@@ -222,6 +243,7 @@ class ServiceOf final : public RankService {
   Buffer<float> estimate_;  // on a GPU
   std::deque<Share<Data>> shares_;
   std::vector<std::shared_ptr<Image>> sums_;  // of each share
+  std::optional<RankImages> images_;          // none: they go in messages
 };
 
 RankOpening checked(const RankOpening& opening) {
@@ -230,7 +252,8 @@ RankOpening checked(const RankOpening& opening) {
   else
     validate(opening.grid);
   if (opening.ranks < 2 || opening.rank < 1 || opening.rank >= opening.ranks || opening.parts < opening.ranks ||
-      opening.parts > 1024 || (opening.backend != Backend::cpu && opening.backend != Backend::cuda))
+      opening.parts > 1024 || (opening.images.is_used != 0 && opening.backend != Backend::cuda) ||
+      (opening.backend != Backend::cpu && opening.backend != Backend::cuda))
     wire::PackReader::refuse("its ranks and parts");
   return opening;
 }

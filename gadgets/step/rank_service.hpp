@@ -16,8 +16,12 @@ class RankService {
   virtual ~RankService() = default;
   /// A table, a batch, terms, or numbers that come no more. Throws std::runtime_error for what makes no sense.
   virtual void take(const RankMessage& message) = 0;
+  /// Once the first rank knows that all is ready: joins the other ranks.
+  virtual void join() = 0;
   /// The answer to a pass. Throws what a projector throws.
   virtual std::vector<wire::PackedPiece> project(const RankMessage& pass) = 0;
+  /// Once the answer is sent: gives the sums, where they do not go in the answer.
+  virtual void give_sums() = 0;
   /// Where it projects, in words.
   virtual const std::string& device() const = 0;
 };

@@ -18,6 +18,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -46,8 +47,8 @@ struct SubsetPass {
   const Subset<Data>& subset;
   const Image& estimate;
   const Additive<Data>* additive;  // null where nothing gives terms
-  // The estimate's image on the host, for other processes; null where there are none.
-  std::shared_ptr<const Image> for_processes = nullptr;
+  // Gives the estimate's image on the host, for other processes.
+  std::function<std::shared_ptr<const Image>()> on_host;
 };
 
 /// What a rank has done so far.
@@ -74,6 +75,8 @@ class Ranks {
   std::vector<RankFigures> figures() const;
   /// Ranks that the last subset has shown to be slower than the others, in words; each is named once.
   const std::vector<std::string>& slow_ranks() const { return slow_ranks_; }
+  /// How images get to other processes and back: "nccl", or "messages"; empty where there are none.
+  std::string images_by() const { return processes_.empty() ? "" : images_ ? "nccl" : "messages"; }
   /// Time in which the first rank waited for others, and added up what they gave.
   double waiting_s() const { return waiting_s_; }
   double adding_s() const { return adding_s_; }
@@ -114,12 +117,16 @@ class Ranks {
   std::deque<Share<Data>> shares_of(int rank, Projector<ViewOf<Data>>& projector) const;
   void add_other(int rank, Context& context);
   void add_processes(Context& context);
-  void begin_processes(const SubsetPass<Data>& pass);
-  void add_up_processes(Image& back);
+  void begin_processes(const SubsetPass<Data>& pass, Context& context);
+  template <class Work>
+  void let_processes(const Work& work);
+  void add_up_processes(Image& back, Context& context);
+  void add_up_messages(Image& back);
   void take_slab(Other& other, const Image& estimate);
   void take_other_slabs(Other& other);
   void project_there(Other& other, const SubsetPass<Data>& pass, Context& context);
-  void project_there(RemoteRank<Data>& process, const SubsetPass<Data>& pass);
+  void begin_there(RemoteRank<Data>& process, const SubsetPass<Data>& pass,
+                   const std::shared_ptr<const Image>& estimate);
   std::vector<Range> ranges_of(int part, const Subset<Data>& subset) const;
   SubsetTally project_part(Share<Data>& share, int part, const SubsetPass<Data>& pass, const Image& estimate,
                            Image& back, Context& context, const AtWork& at_work);
@@ -163,8 +170,9 @@ class Ranks {
   Buffer<float> own_added_;      // as the others'
   std::vector<std::unique_ptr<Other>> others_;
   std::vector<std::unique_ptr<RemoteRank<Data>>> processes_;
-  std::uint32_t session_ = 0;  // of the processes
-  const FaultSettings fault_;  // of one of the others
+  std::uint32_t session_ = 0;         // of the processes
+  std::optional<RankImages> images_;  // between their GPUs; none: images go in messages
+  const FaultSettings fault_;         // of one of the others
   std::atomic<bool> is_broken_ = false;
   std::int64_t largest_ = 0;  // data of the subset's largest batch
   PassClock clock_;
@@ -251,8 +259,9 @@ SubsetTally Ranks<Data>::project(const SubsetPass<Data>& pass, Image& back, Cont
     synchronize(nullptr);  // the estimate is there
     with_others([&](Other& other) { take_slab(other, pass.estimate); }, [] {}, context);
   }
+  const auto own_images = images_ ? rank_group()->take_images() : std::unique_lock<std::mutex>();
   SubsetTally tally;
-  begin_processes(pass);
+  begin_processes(pass, context);
   with_others([&](Other& other) { project_there(other, pass, context); },
               [&] { tally = project_here(pass, back, context); }, context);
   find_slow_ranks(tally);
@@ -350,7 +359,18 @@ template <class Data>
 void Ranks<Data>::add_processes(Context& context) {
   if constexpr (Sendable<Data>) {
     RankGroup& group = *rank_group();
-    if (is_on_devices()) own_added_ = Buffer<float>(memory_, model_.projector().grid().voxels());
+    const std::int64_t voxels = model_.projector().grid().voxels();
+    RankImagesPlace place;
+    const std::string why_not = is_on_devices() ? group.why_not_nccl() : "";
+    std::unique_lock<std::mutex> own_images;
+    if (is_on_devices() && why_not.empty()) {
+      own_images = group.take_images();
+      place = {.is_used = 1, .is_on_one_host = group.is_on_one_host() ? 1u : 0u, .id = {}};
+      place.id = new_nccl_id(group.is_on_one_host());
+    } else if (is_on_devices()) {
+      own_added_ = Buffer<float>(memory_, voxels);
+      context.log().info(fmt::format("images of ranks go through the hosts' memory and this process: {}", why_not));
+    }
     session_ = group.new_session(context.name());
     const auto pack_geometry = [&](wire::PackWriter& to) { model_.pack_geometry(to); };
     for (int rank = 1; rank < division_.ranks; ++rank)
@@ -360,28 +380,48 @@ void Ranks<Data>::add_processes(Context& context) {
                                                                           .ranks = division_.ranks,
                                                                           .rank = rank,
                                                                           .parts = division_.parts,
-                                                                          .planned_from = planned_from_},
+                                                                          .planned_from = planned_from_,
+                                                                          .images = place},
                                                               context.name(), pack_geometry));
     for (auto& process : processes_)
       naming(*process, group.identity(process->number).host, [&] { process->wait_until_ready(clock_); });
+    if (place.is_used != 0) images_.emplace(place, 0, division_.ranks, division_.parts, voxels);
   } else {
     throw std::invalid_argument("these data cannot be sent to other processes: start one (--join none)");
   }
 }
 
-// Each process is sent what it lacks, and answers, on a thread of its own.
+// On the processes' own threads.
 template <class Data>
-void Ranks<Data>::begin_processes(const SubsetPass<Data>& pass) {
+template <class Work>
+void Ranks<Data>::let_processes(const Work& work) {
+  for (auto& process : processes_)
+    process->working = process->thread.begin([this, work, &process] { breaking_others([&] { work(*process); }); });
+}
+
+// Each process is sent what it lacks, and answers. An estimate that does not go in messages is sent once all others are:
+// until they have come, whoever exchanges images keeps this GPU waiting, from which messages may still be copied.
+template <class Data>
+void Ranks<Data>::begin_processes(const SubsetPass<Data>& pass, Context& context) {
   if constexpr (Sendable<Data>) {
+    if (processes_.empty()) return;
     clock_.begin();
-    for (auto& process : processes_)
-      process->working =
-          process->thread.begin([this, &pass, &process] { breaking_others([&] { project_there(*process, pass); }); });
+    const std::shared_ptr<const Image> in_message = images_ ? nullptr : pass.on_host();
+    let_processes([this, &pass, in_message](RemoteRank<Data>& process) {
+      begin_there(process, pass, in_message);
+      if (in_message) process.end(clock_);
+    });
+    if (!images_) return;
+    wait_for_others(context);
+    throw_cause(nullptr);
+    images_->send_estimate(pass.estimate.voxels.data());
+    let_processes([this](RemoteRank<Data>& process) { process.end(clock_); });
   }
 }
 
 template <class Data>
-void Ranks<Data>::project_there(RemoteRank<Data>& process, const SubsetPass<Data>& pass) {
+void Ranks<Data>::begin_there(RemoteRank<Data>& process, const SubsetPass<Data>& pass,
+                              const std::shared_ptr<const Image>& estimate) {
   if constexpr (Sendable<Data>) {
     std::vector<std::vector<typename RemoteRank<Data>::Piece>> parts(shares_of_rank(process.number));
     for (std::size_t share = 0; share < parts.size(); ++share) {
@@ -390,13 +430,27 @@ void Ranks<Data>::project_there(RemoteRank<Data>& process, const SubsetPass<Data
         if (ranges[i].size > 0)
           parts[share].push_back({pass.subset.batches[i], ranges[i], i >= pass.subset.first_new()});
     }
-    process.project(parts, pass.for_processes, pass.additive, memory_, clock_);
+    process.begin(parts, estimate, pass.additive, memory_);
     if (pass.subset.step.iteration == pass.subset.step.iterations) process.forget(pass.subset);
   }
 }
 
 template <class Data>
-void Ranks<Data>::add_up_processes(Image& back) {
+void Ranks<Data>::add_up_processes(Image& back, Context& context) {
+  if constexpr (Sendable<Data>) {
+    if (!images_) return add_up_messages(back);
+    std::vector<float*> own{back.voxels.data()};
+    for (Image& sum : own_sums_) own.push_back(sum.voxels.data());
+    const auto began = std::chrono::steady_clock::now();
+    images_->add_up(own, [&] {
+      go_on(context);
+      for (auto& process : processes_) process->require_progress(began, clock_);
+    });
+  }
+}
+
+template <class Data>
+void Ranks<Data>::add_up_messages(Image& back) {
   if constexpr (Sendable<Data>) {
     const std::int64_t voxels = back.voxels.size();
     for (int part = 1; part < division_.parts; ++part) {
@@ -548,7 +602,7 @@ void Ranks<Data>::add_up(Image& back, Context& context) {
   if (division_.parts == 1) return;
   const auto began = std::chrono::steady_clock::now();
   if (!processes_.empty()) {
-    add_up_processes(back);
+    add_up_processes(back, context);
   } else if (division_.ranks == 1 || !is_on_devices()) {
     for (int part = 1; part < division_.parts; ++part) add_difference(back, 1, sum_of(part, back));
   } else {

@@ -1,6 +1,6 @@
 // A rank that is another process, as the first one's Ranks (ranks.hpp) have it: it is sent each part of a batch once,
-// then an estimate for each subset, and answers with the back projections of its parts. rank_service.hpp is its other
-// end.
+// then an estimate for each subset, and answers with the back projections of its parts. Between GPUs the images may go
+// another way (rank_images.hpp). rank_service.hpp is its other end.
 #pragma once
 
 #include <algorithm>
@@ -22,6 +22,7 @@
 #include "gadgets/additive.hpp"
 #include "gadgets/io/wire/packed_data.hpp"
 #include "gadgets/ranks/rank_group.hpp"
+#include "gadgets/step/rank_images.hpp"
 #include "gadgets/step/share.hpp"
 #include "gadgets/step/subset_tally.hpp"
 #include "kernels/memory/device_thread.hpp"
@@ -49,6 +50,7 @@ struct RankOpening {
   Backend backend = Backend::cpu;
   int ranks = 1, rank = 0, parts = 1;  // see Division
   std::int64_t planned_from = 0;       // see StepSettings
+  RankImagesPlace images;
 };
 
 /// A batch in a pass, as it is sent.
@@ -114,7 +116,11 @@ class RemoteRank<Data> {
   /// The rank makes its projector. Throws what it throws there.
   RemoteRank(RankGroup& group, std::uint32_t session, const RankOpening& opening, const std::string& gadget,
              const std::function<void(wire::PackWriter&)>& pack_geometry)
-      : number(opening.rank), thread(current_device()), channel_(group, opening.rank, session) {
+      : number(opening.rank),
+        thread(current_device()),
+        channel_(group, opening.rank, session),
+        has_images_in_messages_(opening.images.is_used == 0),
+        voxels_(opening.grid.voxels()) {
     wire::PackWriter to;
     to.text(gadget);
     to.value(opening);
@@ -129,29 +135,38 @@ class RemoteRank<Data> {
     device = fmt::format("{}: {}", channel_.host(), text_of(ready));
   }
 
-  /// The rank's parts, in their order, against the estimate, which lies on the host. `memory`: of the first rank's
-  /// projector, where terms are written. On the rank's thread.
-  void project(const std::vector<std::vector<Piece>>& parts, const std::shared_ptr<const Image>& estimate,
-               const Additive<Data>* additive, Memory memory, const PassClock& clock) {
+  /// Asks for the rank's parts, in their order, against the estimate, which lies on the host, or is null where it goes
+  /// another way. `memory`: of the first rank's projector, where terms are written. On the rank's thread.
+  void begin(const std::vector<std::vector<Piece>>& parts, const std::shared_ptr<const Image>& estimate,
+             const Additive<Data>* additive, Memory memory) {
     forget_expired();
     sum_of_part_.clear();
     sums_ = {};  // before the next ones come
     wire::PackWriter to;
-    to.array(std::span<const float>(estimate->voxels.span()), estimate);
+    if (estimate) to.array(std::span<const float>(estimate->voxels.span()), estimate);
     to.value(static_cast<std::uint32_t>(parts.size()));
-    std::int64_t largest = 0;
+    parts_ = parts.size();
+    largest_ = 0;
     for (const auto& part : parts) {
       std::vector<PassEntry> entries;
       for (const Piece& piece : part) {
         entries.push_back(entry_of(piece, additive, memory));
-        largest = std::max(largest, piece.range.size);
+        largest_ = std::max(largest_, piece.range.size);
       }
       to.array(std::span<const PassEntry>(entries), nullptr);
     }
     channel_.send(RankMessageKind::pass, to.take());
-    sums_ = channel_.answer(RankMessageKind::sums, {.patience = [&clock, largest] { return clock.patience(largest); },
-                                                    .is_over = [&clock] { return clock.is_over(); }});
-    read_sums(parts.size(), estimate->voxels.size());
+  }
+  /// Waits for the answer. On the rank's thread.
+  void end(const PassClock& clock) {
+    sums_ = channel_.answer(RankMessageKind::sums, {.patience = [&] { return clock.patience(largest_); },
+                                                    .is_over = [&] { return clock.is_over(); }});
+    read_sums();
+  }
+  /// While images are exchanged, which began then: throws what end() throws.
+  void require_progress(std::chrono::steady_clock::time_point began, const PassClock& clock) {
+    channel_.require_progress(
+        began, {.patience = [&] { return clock.patience(0); }, .is_over = [&] { return clock.is_over(); }});
   }
 
   /// The batches will not come again.
@@ -257,21 +272,25 @@ class RemoteRank<Data> {
     channel_.send(RankMessageKind::forget, to.take());
   }
 
-  void read_sums(std::size_t parts, std::int64_t voxels) {
+  void read_sums() {
     wire::PackReader from(*sums_.body);
     tally_ = from.value<SubsetTally>();
     figures_ = from.value<ShareFigures>();
     pass_s_ = from.value<double>();
     sum_of_part_.clear();
-    for (std::size_t part = 0; part < parts; ++part) {
+    for (std::size_t part = 0; has_images_in_messages_ && part < parts_; ++part) {
       sum_of_part_.push_back(from.array<float>());
-      if (static_cast<std::int64_t>(sum_of_part_.back().size()) != voxels)
+      if (static_cast<std::int64_t>(sum_of_part_.back().size()) != voxels_)
         wire::PackReader::refuse("a sum is not the image's");
     }
     from.require_end();
   }
 
   RankChannel channel_;
+  const bool has_images_in_messages_;
+  const std::int64_t voxels_;
+  std::size_t parts_ = 0;                                        // of the pass
+  std::int64_t largest_ = 0;                                     // data of its largest piece
   std::map<std::pair<const Data*, std::int64_t>, Known> known_;  // by batch and the first datum
   std::map<const Table*, std::pair<std::weak_ptr<const Table>, std::uint32_t>> tables_;
   std::uint64_t numbers_ = 0;

@@ -36,9 +36,7 @@ Projected Step<Data>::operator()(const Subset<Data>& subset, const Estimate& est
   Image back = Image::zeros(model_->projector().grid(), memory_of(settings_.backend));
   SubsetTally tally;
   if (!subset.batches.empty()) {
-    tally = ranks_->project(
-        {subset, *estimate.image, additive, settings_.division.are_processes ? on_host(estimate) : nullptr}, back,
-        context);
+    tally = ranks_->project({subset, *estimate.image, additive, [&] { return on_host(estimate); }}, back, context);
     for (const std::string& slow : ranks_->slow_ranks()) context.log().warning(slow);
   }
   without_plan_ += tally.without_plan;
@@ -187,6 +185,7 @@ void Step<Data>::report_ranks(const std::vector<RankFigures>& ranks, Context& co
   context.report("rank_data", data);
   context.report("rank_planning_s", planning);
   context.report("rank_projecting_s", projecting);
+  if (const std::string by = ranks_->images_by(); !by.empty()) context.report("rank_images", by);
   context.report("waiting_for_ranks_s", ranks_->waiting_s());
   context.report("adding_up_ranks_s", ranks_->adding_s());
 }

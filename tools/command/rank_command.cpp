@@ -30,6 +30,13 @@ std::string program_in_words() {
   return words;
 }
 
+ImageRoute image_route(const std::string& name) {
+  if (name == "auto") return ImageRoute::automatic;
+  if (name == "nccl") return ImageRoute::nccl;
+  if (name == "messages") return ImageRoute::messages;
+  throw InputError(fmt::format("--rank-images {}: write auto, nccl or messages", name));
+}
+
 void run_first(const RankOptions& options, const JoinedPlace& joined,
                const std::function<Pipeline(bool is_first)>& load,
                const std::function<void(Pipeline, RankGroup*)>& run) {
@@ -41,6 +48,7 @@ void run_first(const RankOptions& options, const JoinedPlace& joined,
                             .endpoint = joined.endpoint,
                             .keys = keys_of(options.join.keys, true),
                             .patience = std::chrono::milliseconds(static_cast<std::int64_t>(1000 * options.timeout_s)),
+                            .images = image_route(options.images),
                             .warn = [](std::string_view text) { program_log().warn("{}", text); }});
     return 0;
   });
@@ -81,6 +89,13 @@ void add_rank_options(Command& command, RankOptions& options) {
                      "Which of them this is, such as 1/3 (0, the first, writes the results)");
   command.add_option("--join-timeout", options.timeout_s, "How long they wait for each other, in s (default: 30)")
       .shows_default("30");
+  command
+      .add_option("--rank-images", options.images,
+                  "How images get from one process's GPU to another's: nccl, by NVIDIA's NCCL, whose connections are "
+                  "neither encrypted nor authenticated; messages, through the hosts and the first process; auto: nccl "
+                  "where all are on one host and have it (default: auto)")
+      .shows_default("auto")
+      .suggests({"auto", "nccl", "messages"});
   add_key_options(command, options.join.keys, true, true);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "core/pipeline/pipeline.hpp"
 #include "gadgets/ranks/launcher.hpp"
@@ -12,9 +13,10 @@ namespace tofstream::command {
 struct RankOptions {
   JoinOptions join;
   double timeout_s = 30;
+  std::string images = "auto";
 };
 
-/// --join, --rank, --join-timeout and the keys.
+/// --join, --rank, --join-timeout, --rank-images and the keys.
 void add_rank_options(Command& command, RankOptions& options);
 
 /// Runs the pipeline that `load` gives (and of which it prints warnings for the first alone): alone, as the first of

@@ -101,6 +101,7 @@ class Worker {
     if (session == sessions_.end()) return;  // it failed, and the first knows
     if (message.kind != RankMessageKind::pass) return session->second->take(message);
     socket_.send("", RankMessageKind::sums, message.session, session->second->project(message));
+    session->second->give_sums();
   } catch (const std::exception& error) {
     sessions_.erase(message.session);
     socket_.send("", RankMessageKind::failed, message.session, packed_text(error.what()));
@@ -109,6 +110,7 @@ class Worker {
   void open(const RankMessage& message) {
     auto service = open_rank_service(message, settings_.pipeline, [this] { socket_.note_progress(); });
     socket_.send("", RankMessageKind::ready, message.session, packed_text(service->device()));
+    service->join();
     sessions_[message.session] = std::move(service);
   }
 

@@ -1,0 +1,37 @@
+// NVIDIA's NCCL: numbers go from one GPU's memory to another's over NVLink, PCIe or a network, without the hosts. It is
+// loaded when it is first asked for, and need not be there.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "kernels/collective/rank_transport.hpp"
+#include "kernels/memory/memory.hpp"
+
+namespace tofstream {
+
+/// Empty where NCCL can be used; otherwise why not and what to install, in one line.
+std::string why_no_nccl();
+/// As NCCL counts: 22809 is 2.28.9. 0 where there is none.
+int nccl_version();
+/// 22809 in words: "2.28.9".
+std::string nccl_version_text(int version);
+
+/// By which ranks find each other: one makes it and tells the others. It names a port of this host, where all must be
+/// able to connect; their connections are neither encrypted nor authenticated.
+struct NcclId {
+  std::array<char, 128> bytes{};
+};
+/// `on_one_host`: the port is that of the loopback device, unless NCCL_SOCKET_IFNAME says otherwise; each rank must have
+/// been told so. Throws std::runtime_error.
+NcclId new_nccl_id(bool on_one_host);
+
+/// Joins the ranks, each of which calls it on a thread whose current device is its own; waits until all have, without a
+/// deadline. `on_one_host`: see new_nccl_id(). What is queued runs on a stream of its own, which waits for no other.
+/// Throws std::runtime_error.
+std::unique_ptr<RankTransport> make_nccl_transport(const NcclId& id, int rank, int ranks, bool on_one_host);
+
+}  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0
