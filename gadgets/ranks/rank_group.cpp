@@ -30,7 +30,14 @@ std::string this_host() {
 }
 
 RankIdentity identity_of(const RankPlace& place, std::string program, std::string pipeline) {
-  return {place, this_host(), cuda_devices(), nccl_version(), std::move(program), std::move(pipeline), ""};
+  return {.place = place,
+          .host = this_host(),
+          .gpus = cuda_devices(),
+          .nccl = nccl_version(),
+          .no_nccl = why_no_nccl(),
+          .program = std::move(program),
+          .pipeline = std::move(pipeline),
+          .problem = ""};
 }
 
 std::vector<wire::PackedPiece> packed(const RankIdentity& identity) {
@@ -39,7 +46,9 @@ std::vector<wire::PackedPiece> packed(const RankIdentity& identity) {
   to.value(identity.place.ranks);
   to.value(identity.gpus);
   to.value(identity.nccl);
-  for (const std::string& text : {identity.host, identity.program, identity.pipeline, identity.problem}) to.text(text);
+  for (const std::string& text :
+       {identity.host, identity.no_nccl, identity.program, identity.pipeline, identity.problem})
+    to.text(text);
   return to.take();
 }
 
@@ -50,7 +59,8 @@ RankIdentity unpack_identity(const RankMessage& message) {
   identity.place.ranks = from.value<int>();
   identity.gpus = from.value<int>();
   identity.nccl = from.value<int>();
-  for (std::string* text : {&identity.host, &identity.program, &identity.pipeline, &identity.problem})
+  for (std::string* text :
+       {&identity.host, &identity.no_nccl, &identity.program, &identity.pipeline, &identity.problem})
     *text = from.text();
   from.require_end();
   return identity;
@@ -88,7 +98,7 @@ class RankGroup::State {
     if (settings_.images == ImageRoute::messages) return "--rank-images messages";
     for (int rank = 0; rank < ranks(); ++rank) {
       const RankIdentity& it = identity(rank);
-      if (it.nccl == 0) return fmt::format("rank {}, on {}, has no NCCL: see tofstream --version there", rank, it.host);
+      if (it.nccl == 0) return fmt::format("rank {}, on {}: {}", rank, it.host, it.no_nccl);
       if (it.nccl != settings_.own.nccl)
         return fmt::format("rank {}, on {}, has NCCL {}, and the first, on {}, has {}: install one version", rank,
                            it.host, nccl_version_text(it.nccl), settings_.own.host,

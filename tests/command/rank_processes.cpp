@@ -16,7 +16,10 @@
 #include <sys/socket.h>
 
 #include "gadgets/io/checkpoint.hpp"
+#include "kernels/collective/nccl.hpp"
+#include "kernels/memory/devices.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/gpu.hpp"
 #include "tests/support/skip.hpp"
 
 using namespace tofstream;
@@ -215,5 +218,66 @@ TEST_CASE("a run of three processes that was killed goes on with two, and ends w
   check_all_done(resumed);
   CHECK(difference(out, folder / "one")["max_abs"] == 0);
   CHECK(report_of_ranks(out)["books"] == report_of_ranks(folder / "one")["books"]);
+}
+
+namespace {
+
+std::string on_gpus(const std::filesystem::path& out, const std::string& more) {
+  std::string arguments = reconstruction(out, more + " --set projected.deterministic=true");
+  const std::string cpu = "--backend cpu";
+  return arguments.replace(arguments.find(cpu), cpu.size(), "--backend cuda");
+}
+
+bool two_gpus_with_nccl_or_skip() {
+  if (!gpu_or_skip()) return false;
+  if (cuda_devices() < 2)
+    skip_test("second GPU", "TOFSTREAM_REQUIRE_GPUS");
+  else if (!why_no_nccl().empty())
+    skip_test("NCCL", "TOFSTREAM_REQUIRE_GPUS");
+  else
+    return true;
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("processes with a GPU each have the image of threads, bit for bit, whichever way images go") {
+  if (!two_gpus_with_nccl_or_skip()) return;
+  const TemporaryFolder folder;
+  const auto threads = run_command(on_gpus(folder / "threads", "--ranks 2"));
+  REQUIRE_MESSAGE(threads.code == 0, threads.err);
+  for (const std::string route : {"auto", "nccl", "messages"}) {
+    CAPTURE(route);
+    auto processes = started(2, on_gpus(folder / route, "--rank-images " + route));
+    check_all_done(processes);
+    CHECK(difference(folder / route, folder / "threads")["max_abs"] == 0);
+    const auto report = report_of_ranks(folder / route);
+    CHECK(report["books"] == report_of_ranks(folder / "threads")["books"]);
+    CHECK(report["gadgets"]["projected"]["figures"]["rank_images"] == (route == "messages" ? route : "nccl"));
+  }
+}
+
+TEST_CASE("a process that is killed or throws where images go by NCCL ends the run within ten seconds") {
+  if (!two_gpus_with_nccl_or_skip()) return;
+  const TemporaryFolder folder;
+  for (const std::string fault : {"kill_at: 3", "throw_at: 3"}) {
+    CAPTURE(fault);
+    auto processes = started(2, on_gpus(folder / fault, fmt::format("--set 'projected.fault={{rank: 1, {}}}'", fault)));
+    CHECK(processes[0]->wait(60s) == 1);
+    CHECK(processes[1]->wait(5s) == (fault == "kill_at: 3" ? 128 + SIGKILL : 1));
+    CHECK_MESSAGE(processes[0]->err().find("rank 1, on ") != std::string::npos, processes[0]->err());
+  }
+}
+
+TEST_CASE("NCCL that is asked for and is not there is refused before data flow") {
+  const WithoutGpu no_gpu;
+  const TemporaryFolder folder;
+  auto processes = started(2, reconstruction(folder / "out", "--rank-images nccl"));
+  CHECK(codes(processes) == std::vector<int>{2, 2});
+  CHECK_MESSAGE(processes[0]->err().find("rank 0, on ") != std::string::npos, processes[0]->err());
+  CHECK(processes[1]->err().empty());
+  const auto wrong = run_command(reconstruction(folder / "out", "--join 127.0.0.1:2 --rank 0/2 --rank-images mpi"));
+  CHECK(wrong.code == 2);
+  CHECK(wrong.err == "tofstream: --rank-images mpi: write auto, nccl or messages\n");
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -30,11 +30,11 @@ std::string program_in_words() {
   return words;
 }
 
-ImageRoute image_route(const std::string& name) {
+std::optional<ImageRoute> image_route(const std::string& name) {
   if (name == "auto") return ImageRoute::automatic;
   if (name == "nccl") return ImageRoute::nccl;
   if (name == "messages") return ImageRoute::messages;
-  throw InputError(fmt::format("--rank-images {}: write auto, nccl or messages", name));
+  return {};
 }
 
 void run_first(const RankOptions& options, const JoinedPlace& joined,
@@ -48,7 +48,7 @@ void run_first(const RankOptions& options, const JoinedPlace& joined,
                             .endpoint = joined.endpoint,
                             .keys = keys_of(options.join.keys, true),
                             .patience = std::chrono::milliseconds(static_cast<std::int64_t>(1000 * options.timeout_s)),
-                            .images = image_route(options.images),
+                            .images = *image_route(options.images),
                             .warn = [](std::string_view text) { program_log().warn("{}", text); }});
     return 0;
   });
@@ -108,6 +108,10 @@ void run_on_ranks(const RankOptions& options, const std::function<Pipeline(bool 
   } catch (const WrongPlace& wrong) {
     if (!wrong.is_first) throw ExitWith{2};
     throw InputError(wrong.what());
+  }
+  if (!image_route(options.images)) {
+    if (joined && joined->place.rank > 0) throw ExitWith{2};  // the first says why
+    throw InputError(fmt::format("--rank-images {}: write auto, nccl or messages", options.images));
   }
   if (!joined) return run(load(true), nullptr);
   if (joined->place.ranks == 1) return run(load(true), nullptr);
