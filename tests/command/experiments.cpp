@@ -131,9 +131,10 @@ TEST_CASE("the script of the NEMA phantom's scatter measures images without its 
   if (script.empty()) return;
   const TemporaryFolder out;
   const std::string log = (out / "log").string();
-  const std::string command = "python3 " + script.string() + " --backend cpu --scanner demo_ring --events 60000 " +
-                              "--iterations 2 --voxel-mm 8 --point-mm 60 --pairs 200000 --multiple-error 0.5 --tofstream " +
-                              program().string() + " --out " + out.path().string() + " >" + log + " 2>&1";
+  const std::string command =
+      "python3 " + script.string() + " --backend cpu --scanner demo_ring --events 60000 " +
+      "--iterations 2 --voxel-mm 8 --point-mm 60 --pairs 200000 --multiple-error 0.5 --tofstream " +
+      program().string() + " --out " + out.path().string() + " >" + log + " 2>&1";
   REQUIRE_MESSAGE(std::system(command.c_str()) == 0, text_of(log));
   const auto report = nlohmann::json::parse(text_of(out / "report.json"));
   CHECK(report.contains("commit"));
@@ -198,6 +199,9 @@ TEST_CASE("scripts of studies run to their end with few events, and say whether 
                                     "--radius-mm 80 --lesions-mm 20 --strengths 0.03"},
                              Script{"experiments/live_scatter_study",
                                     "--seconds 2 --rate 20000 --every-s 1 --point-mm 60 --pairs 100000 --most 1000"},
+                             Script{"experiments/rank_images_study",
+                                    "--events 20000 --size 16 16 8 --iterations 1 2 --runs 1 --most 1000 "
+                                    "--pairs 20000"},
                              Script{"experiments/gates_study",
                                     "--scans 1 --seconds 1 --scale 0.01 --iterations 2 --gates 2 --pairs 100000"}}) {
     CAPTURE(each.name);
