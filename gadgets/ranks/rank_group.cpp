@@ -33,11 +33,11 @@ RankIdentity identity_of(const RankPlace& place, std::string program, std::strin
   return {.place = place,
           .host = this_host(),
           .gpus = cuda_devices(),
-          .nccl = nccl_version(),
-          .no_nccl = why_no_nccl(),
           .program = std::move(program),
           .pipeline = std::move(pipeline),
-          .problem = ""};
+          .problem = "",
+          .nccl = nccl_version(),
+          .no_nccl = why_no_nccl()};
 }
 
 std::vector<wire::PackedPiece> packed(const RankIdentity& identity) {

@@ -31,11 +31,11 @@ struct RankIdentity {
   RankPlace place;
   std::string host;
   int gpus = 0;          // that CUDA can use there
-  int nccl = 0;          // its version (kernels/collective/nccl.hpp); 0: there is none
-  std::string no_nccl;   // why
   std::string program;   // version, commit and plug-ins, in words
   std::string pipeline;  // as it was checked, with every default
   std::string problem;   // why it cannot take part; empty: it can
+  int nccl = 0;          // its version (kernels/collective/nccl.hpp); 0: there is none
+  std::string no_nccl;   // why
 };
 
 /// Of the run that this process begins. Throws std::runtime_error where a name cannot be had.

@@ -9,6 +9,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -41,14 +42,22 @@ namespace {
 class RankPeer {
  public:
   using Answer = std::function<void(RankSocket&, const RankMessage&)>;
-  RankPeer(const std::string& endpoint, int rank, int ranks, std::chrono::milliseconds silence, Answer answer)
+  RankPeer(const std::string& endpoint, int rank, int ranks, std::chrono::milliseconds silence, Answer answer,
+           const std::string& host = "", int nccl = 0)
       : answer_(std::move(answer)),
         socket_({.end = SocketEnd::connects,
                  .endpoint = endpoint,
                  .came = [this](const std::string&, RankMessage message) { take(message); },
                  .silence = silence}) {
     socket_.send("", RankMessageKind::hello, 0,
-                 packed(RankIdentity{{rank, ranks}, fmt::format("host{}", rank), 0, "program", "pipeline", ""}));
+                 packed(RankIdentity{{rank, ranks},
+                                     host.empty() ? fmt::format("host{}", rank) : host,
+                                     0,
+                                     "program",
+                                     "pipeline",
+                                     "",
+                                     nccl,
+                                     nccl > 0 ? "" : "none here"}));
   }
   void vanish() { socket_.close(); }
 
@@ -475,5 +484,40 @@ TEST_CASE("what ranks hold in the first one's process is counted") {
   CHECK(bytes(1, 0, false, true) == Bytes(3 * image, image));
   CHECK(bytes(1, 8, false, false) == Bytes(3 * image + 8 * image, 0));
   group.end(0);
+}
+
+TEST_CASE("images go by NCCL where all ranks have one version of it on one host, or where it is asked for") {
+  struct Case {
+    const char* host;  // of the other rank
+    int nccl;          // its version
+    ImageRoute route;
+    const char* why_not;  // of what is said
+  };
+  constexpr int own = 22809;
+  for (const Case& each :
+       {Case{"here", own, ImageRoute::automatic, ""},
+        Case{"here", 0, ImageRoute::automatic, "rank 1, on here: none here"},
+        Case{"here", 22703, ImageRoute::automatic,
+             "rank 1, on here, has NCCL 2.27.3, and the first, on here, has 2.28.9: install one version"},
+        Case{"there", own, ImageRoute::automatic, "between hosts NCCL neither encrypts nor authenticates"},
+        Case{"there", own, ImageRoute::nccl, ""}, Case{"there", 0, ImageRoute::nccl, "rank 1, on there: none here"},
+        Case{"here", own, ImageRoute::messages, "--rank-images messages"}}) {
+    CAPTURE(each.host);
+    CAPTURE(each.why_not);
+    const PrivateTemporaryFolder folder;
+    const std::string endpoint = "ipc://" + (folder.path() / "ranks").string();
+    RankPeer peer(
+        endpoint, 1, 2, 5s, [](RankSocket&, const RankMessage&) {}, each.host, each.nccl);
+    RankGroup::Settings settings = first_of(2, endpoint, 5s);
+    settings.own.nccl = own;
+    settings.images = each.route;
+    const bool is_refused = each.route == ImageRoute::nccl && each.why_not[0] != '\0';
+    std::optional<RankGroup> group;
+    const std::string refused = said_by([&] { group.emplace(settings); });
+    const std::string said = is_refused ? refused : group->why_not_nccl();
+    CHECK(is_refused == !group.has_value());
+    CHECK(said.starts_with(each.why_not));
+    CHECK(said.empty() == (each.why_not[0] == '\0'));
+  }
 }
 // SPDX-License-Identifier: Apache-2.0
