@@ -7,6 +7,7 @@
 
 #include "kernels/math/compton.hpp"
 #include "kernels/math/counter_random.hpp"
+#include "kernels/math/crystal_stopping.hpp"
 #include "kernels/ring/correct/scatter.hpp"
 #include "kernels/ring/scatter/scatter_legs.hpp"
 #include "kernels/simulate/photon.hpp"
@@ -175,7 +176,9 @@ struct HistoryLaw {
     photon.path_mm += way;
     if (!(std::abs(photon.at_mm.z) <= half_length_mm)) return 0;
     const double facing = (photon.at_mm.x * u.x + photon.at_mm.y * u.y) / radius_mm;
-    return energy.share(photon.energy_keV) / share_at_511 * detector_response(crystal, photon.at_mm, u) / facing;
+    const auto more = static_cast<float>(crystal_attenuation_ratio(photon.energy_keV));
+    const ElementResponse stops{crystal.area_mm2, more * crystal.front, more * crystal.back};
+    return energy.share(photon.energy_keV) / share_at_511 * detector_response(stops, photon.at_mm, u) / facing;
   }
 
   // Points on the cylinder are R^2 dalpha_1 dalpha_2 dz_1 dz_2, of which s and phi have 2 R^2 / sqrt(R^2 - s^2) each.

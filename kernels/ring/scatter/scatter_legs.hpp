@@ -61,7 +61,7 @@ struct RayView {
 
 /// What lies between a scatter point and a detector.
 struct alignas(16) Leg {  // a GPU loads it by halves
-  Vec3 direction;  // from the point
+  Vec3 direction;         // from the point
   float length_mm = 0;
   float response = 0;  // of the detector to the point, 1/mm^2
   float attenuation = 0;

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
 
+#include "kernels/math/crystal_stopping.hpp"
 #include "kernels/ring/scatter/ray_image.hpp"
 #include "kernels/ring/scatter/scatter_plan.hpp"
 
@@ -98,13 +99,17 @@ void SingleScatter::set_points(const Image& mu, double point_mm, double least_mu
           std::hypot(point.at.x, point.at.y), detectors_.radius_mm));
 }
 
+// At which photons meet crystals on average, to their depth.
+constexpr double usual_cosine = 0.9;
+
 void SingleScatter::set_table() {
   const EnergyAcceptance& energy = detectors_.energy;
   const double total = klein_nishina_total(electron_keV), share = energy.share(electron_keV);
+  const double free_paths = static_cast<double>(detectors_.crystal.back) / usual_cosine;
   for (int n = 0; n <= ring_scatter::angles_of_table; ++n) {
     const double cosine = -1 + 2.0 * n / ring_scatter::angles_of_table, after_keV = scattered_keV(cosine);
-    angles_.push_back({klein_nishina_per_sr(cosine) / total * energy.share(after_keV) / share,
-                       klein_nishina_total(after_keV) / total});
+    const double recorded = energy.share(after_keV) / share * stopped_ratio(after_keV, free_paths);
+    angles_.push_back({klein_nishina_per_sr(cosine) / total * recorded, klein_nishina_total(after_keV) / total});
   }
 }
 

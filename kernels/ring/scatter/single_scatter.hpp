@@ -10,12 +10,13 @@
 //
 // where a and b are the distances of A and B from S, W the detectors' responses (geometric_efficiency.hpp), and e_A =
 // exp(-integral_SA mu - r integral_SB mu) g(E'), with r the ratio of Klein and Nishina's total cross sections and g of
-// the accepted shares at the energy E' after the scatter and at 511 keV; e_B likewise. Divided by the pair's
+// the shares that are stopped and accepted at the energy E' after the scatter and at 511 keV; e_B likewise. Divided by the pair's
 // efficiency, W_A W_B / (2 pi d^2) with W at the pair's own line, this is what ScatterEstimate has, in units of x times
 // mm, whatever the unit of x is: nothing is fitted.
 //
 // Left out: more than one scatter in a pair, coherent scatter (which hardly turns photons and lies under the source),
-// the spread of ToF by the crystals' depth, and that crystals stop photons of less energy better.
+// and the spread of ToF by the crystals' depth. How much better crystals stop photons of less energy is that of one
+// angle, at which photons come on average: at others it is off by 2 % at most.
 #pragma once
 
 #include <cstdint>

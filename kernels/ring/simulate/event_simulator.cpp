@@ -14,6 +14,7 @@
 #include <tbb/parallel_for.h>
 
 #include "kernels/correct/decay.hpp"
+#include "kernels/math/crystal_stopping.hpp"
 #include "kernels/math/units.hpp"
 #include "kernels/ring/correct/randoms.hpp"
 #include "kernels/ring/simulate/decay_sampler.hpp"
@@ -264,11 +265,11 @@ struct EventSimulator::Model {
   /// Where a photon interacts, given that it does so before the back of the slab that it enters;
   /// `weight` is multiplied by the chance of that.
   std::optional<RingTracer::Hit> detected(Vec3d point, Vec3d direction, double circle_mm, double& weight,
-                                          RandomStream& random) const {
+                                          RandomStream& random, double attenuation = 1) const {
     const RingTracer::Entry entry = tracer.enter(point, direction, circle_mm);
-    const double stopped = tracer.stopping(entry);
+    const double stopped = tracer.stopping(entry, attenuation);
     weight *= stopped;
-    return tracer.interact(point, direction, entry, -std::log(1 - stopped * random.uniform()));
+    return tracer.interact(point, direction, entry, -std::log(1 - stopped * random.uniform()) / attenuation);
   }
 
   /// A decay's photons from its place to its record or its loss. Both are made to interact in the
@@ -300,7 +301,8 @@ struct EventSimulator::Model {
 
   /// Where a photon that has left the phantom interacts; `weight` is multiplied by the chance of that and of its energy.
   std::optional<RingTracer::Hit> detected_scattered(const Photon& photon, double& weight, RandomStream& random) const {
-    auto hit = detected(photon.at_mm, photon.direction, way_to_circle_mm(photon), weight, random);
+    auto hit = detected(photon.at_mm, photon.direction, way_to_circle_mm(photon), weight, random,
+                        crystal_attenuation_ratio(photon.energy_keV));
     if (!hit) return std::nullopt;
     hit->path_mm += photon.path_mm;
     weight *= scattered->recorded(photon);

@@ -28,9 +28,12 @@ class RingTracer {
   /// that of the axis; slabs have no ends along the axis. The search begins where the photon is
   /// `circle_mm` from the point, best where it crosses the circle of the inner radius.
   Entry enter(Vec3d origin_mm, Vec3d direction, double circle_mm) const;
-  /// The chance that the photon interacts before it leaves the slab's back.
-  double stopping(const Entry& entry) const { return 1 - std::exp(-free_paths_ / entry.cosine); }
-  /// The interaction after that many mean free paths in the slab; none where that is in a gap, beyond
+  /// The chance that the photon interacts before it leaves the slab's back. `attenuation`: of the crystals for it, over
+  /// that for one of 511 keV.
+  double stopping(const Entry& entry, double attenuation = 1) const {
+    return 1 - std::exp(-attenuation * free_paths_ / entry.cosine);
+  }
+  /// The interaction after that many mean free paths of 511 keV in the slab; none where that is in a gap, beyond
   /// an end or behind the crystals.
   std::optional<Hit> interact(Vec3d origin_mm, Vec3d direction, const Entry& entry, double free_paths) const;
   bool in_coincidence(std::uint32_t module1, std::uint32_t module2) const;
