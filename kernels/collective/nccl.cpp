@@ -111,16 +111,14 @@ class NcclTransport final : public RankTransport {
     check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "make a stream for parcels between ranks");
     try {
       check_nccl(nccl().init_rank(&comm_, ranks, id, rank), "join the ranks");
+      connect();
     } catch (...) {
-      cudaStreamDestroy(stream_);
+      end();
       throw;
     }
   }
   // Its end waits for nobody: another rank may be lost.
-  ~NcclTransport() override {
-    nccl().abort(comm_);
-    cudaStreamDestroy(stream_);
-  }
+  ~NcclTransport() override { end(); }
 
   int rank() const override { return rank_; }
   int ranks() const override { return ranks_; }
@@ -165,6 +163,26 @@ class NcclTransport final : public RankTransport {
   }
 
  private:
+  // NCCL connects two ranks when they first have something for each other, and the call waits for both: here, where all
+  // are waited for anyway.
+  void connect() {
+    Buffer<float> tokens = Buffer<float>::zeros(Memory::device, 2 * ranks_, stream_);
+    broadcast(tokens.data(), tokens.data(), 1);
+    std::vector<Parcel> sent, received;
+    for (int other = 0; other < ranks_; ++other) {
+      if (other == rank_) continue;
+      sent.push_back({tokens.data() + other, 1, other});
+      received.push_back({tokens.data() + ranks_ + other, 1, other});
+    }
+    exchange(sent, received);
+    wait([] {});
+  }
+
+  void end() {
+    if (comm_) nccl().abort(comm_);
+    cudaStreamDestroy(stream_);
+  }
+
   void broadcast(const float* sent, float* received, std::int64_t count) {
     check_nccl(nccl().broadcast(sent, received, static_cast<std::size_t>(count), nccl_float, 0, comm_, stream_),
                "send an image to all ranks");

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <deque>
+#include <latch>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -188,12 +189,13 @@ TEST_CASE("a rank that waits for one that never comes can be told to give up") {
   if (!why_no_nccl().empty()) return skip_test("NCCL");
   const NcclId id = new_nccl_id(true);
   struct GivesUp {};
+  std::latch has_given_up(1);
   std::vector<std::jthread> threads;
   for (int rank = 0; rank < 2; ++rank)
     threads.emplace_back([&, rank] {
       use_device(rank);
       const auto transport = make_nccl_transport(id, rank, 2, true);
-      if (rank == 0) return;
+      if (rank == 0) return has_given_up.wait();
       Buffer<float> image = Buffer<float>::zeros(Memory::device, 1000);
       synchronize(nullptr);
       transport->receive_from_first(image.data(), image.size());
@@ -202,6 +204,7 @@ TEST_CASE("a rank that waits for one that never comes can be told to give up") {
         if (++asked > 100) throw GivesUp();
       }),
                       GivesUp);
+      has_given_up.count_down();
     });
 }
 // SPDX-License-Identifier: Apache-2.0
