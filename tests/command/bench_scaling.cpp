@@ -40,11 +40,14 @@ TEST_CASE("bench scaling predicts a cluster from one host's results, and says th
   CHECK(rows[1]["predicted_s"].get<double>() == approx(1 + 10 * (2e-3 + 0.25e-3)));
   CHECK(rows[1]["ranks_are"] == "GPUs of one process");
   CHECK(rows[2]["hosts"] == 1);
-  // Seven images each way, at 1.5 ms, and seven additions.
-  CHECK(rows[3]["predicted_s"].get<double>() == approx(0.25 + 10 * (14 * 1.5e-3 + 7 * 0.5e-3)));
+  // The estimate, seven eighths of it in slabs, as much to the first; three latencies, and slabs that are added.
+  CHECK(rows[3]["predicted_s"].get<double>() == approx(0.25 + 10 * (2.75e-3 + 3 * 0.5e-3 + 7 * 0.5e-3 / 8)));
   CHECK(rows[3]["ranks_are"] == "processes");
   CHECK(rows[3]["hosts"] == 2);
-  CHECK(rows[3]["predicted_of_ideal"].get<double>() == approx(0.25 / 0.495));
+  // Seven images each way, at 1.5 ms, and seven additions.
+  const auto in_messages = in.predict(yaml + "images: messages\n", "--json").json()["predicted"][3];
+  CHECK(in_messages["predicted_s"].get<double>() == approx(0.25 + 10 * (14 * 1.5e-3 + 7 * 0.5e-3)));
+  CHECK(in_messages["predicted_of_ideal"].get<double>() == approx(0.25 / 0.495));
   CHECK(in.predict(yaml).out.starts_with("Predicted, not measured"));
   // A stated copy counts before a measured one.
   const auto slower = in.predict("gpus_a_host: 2\nnetwork_gb_per_s: 4\ncopy_gb_per_s: 2\ngpus: [2]\n", "--json");

@@ -23,6 +23,7 @@ struct ClusterFile : Cluster {
       param<&Cluster::network_gb_per_s>("network_gb_per_s", range(1e-3, 1e4), unit("GB/s"), required,
                                         "What a process's link to the others carries"),
       param<&Cluster::network_latency_us>("network_latency_us", range(0, 1e6), unit("us"), "Before a message arrives"),
+      param<&Cluster::images>("images", "How images get to other hosts and back (tofstream run --rank-images)"),
       param<&Cluster::gpus>("gpus", required, "How many GPUs to predict for"));
 };
 
@@ -32,10 +33,13 @@ double image_bytes(const ordered_json& measured) {
   return bytes;
 }
 
-/// The estimate to each other process, and its sum back.
-double between_processes_s(int processes, double bytes, const Cluster& cluster) {
-  const double message_s = 1e-9 * bytes / cluster.network_gb_per_s + 1e-6 * cluster.network_latency_us;
-  return 2 * (processes - 1) * message_s;
+/// The estimate to other processes, the sums back, and their addition.
+double between_processes_s(int processes, double bytes, double add_s, const Cluster& cluster) {
+  const double image_s = 1e-9 * bytes / cluster.network_gb_per_s, latency_s = 1e-6 * cluster.network_latency_us;
+  const double others = processes - 1;
+  if (cluster.images == ClusterImages::messages) return 2 * others * (image_s + latency_s) + others * add_s;
+  constexpr int exchanges = 3;
+  return (1 + 2 * others / processes) * image_s + exchanges * latency_s + others / processes * add_s;
 }
 
 Undivided undivided_of(const ordered_json& measured, const Cluster& cluster) {
@@ -54,9 +58,8 @@ ordered_json row_of(const ordered_json& one, const ordered_json& measured, const
                     const Undivided& cost, int gpus) {
   const bool is_one_host = gpus <= cluster.gpus_a_host;
   const double ideal_s = one.at("later_s").get<double>() / gpus;
-  const double of_subset = is_one_host
-                               ? cost.of_subset(gpus, gpus)
-                               : between_processes_s(gpus, image_bytes(measured), cluster) + cost.add_s * (gpus - 1);
+  const double of_subset =
+      is_one_host ? cost.of_subset(gpus, gpus) : between_processes_s(gpus, image_bytes(measured), cost.add_s, cluster);
   const double predicted_s = ideal_s + measured.at("subsets").get<double>() * of_subset;
   return {{"projector", one.at("projector")},
           {"gpus", gpus},

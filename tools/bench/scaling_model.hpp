@@ -7,6 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/value/params.hpp"
+
 namespace tofstream::command {
 
 /// What a subset costs that does not divide among the GPUs of a host.
@@ -19,11 +21,18 @@ struct Undivided {
   double of_subset(int ranks, int parts) const;
 };
 
+/// How images get to processes on other hosts and back: `tofstream run --rank-images`.
+enum class ClusterImages { nccl, messages };
+constexpr auto enum_names(ClusterImages) {
+  return names(ClusterImages::nccl, "nccl", ClusterImages::messages, "messages");
+}
+
 /// The file of `--predict`.
 struct Cluster {
   int gpus_a_host = 8;
   double copy_gb_per_s = 0;                             // between GPUs of a host; 0: as measured
   double network_gb_per_s = 0, network_latency_us = 0;  // of a process's link
+  ClusterImages images = ClusterImages::nccl;
   std::vector<int> gpus;
 };
 
@@ -32,7 +41,8 @@ Cluster read_cluster(const std::filesystem::path& file);
 
 /// One row for each projector and number of GPUs: seconds of a later iteration and their share of the ideal. `measured`
 /// is the report of `tofstream-bench scaling` with a row of one GPU for each projector. GPUs of one host are ranks of one
-/// process; more are a process each, whose estimates and sums go through the first process's link one after the other
+/// process; more are a process each. By NCCL the estimate goes through each link once, then a slab of each sum, then the
+/// added slabs to the first; in messages all estimates and sums go through the first one's link, one after the other
 /// (share/doc/ranks.md). Throws std::runtime_error, one line, for a report without such rows, or without a copy between
 /// GPUs where the cluster states none.
 nlohmann::ordered_json predicted(const nlohmann::ordered_json& measured, const Cluster& cluster);
