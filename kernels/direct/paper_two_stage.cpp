@@ -178,7 +178,8 @@ class CpuPaperTwoStage final : public DirectProjector {
     for (int v = 0; v < views.views; ++v) {
       const PaperSplit split(grid(), frame(views, v), settings().kernel, profiles());
       const PaperStages stages = split.stages();
-      fill(voxels_, grid().voxels(), [&](std::int64_t j) { return image[j] / stages.unit_of_voxel(j); });
+      fill(voxels_, grid().voxels(),
+           [&](std::int64_t j) { return image[stages.voxels.in_image(j)] / stages.unit_of_voxel(j); });
       fill(in_, stages.between.points(), [&](std::int64_t p) {
         return stages.rotation.gather(stages.voxels, voxels_.data(), stages.between.position(p));
       });
@@ -186,7 +187,8 @@ class CpuPaperTwoStage final : public DirectProjector {
       pass([&](const float* in, std::int64_t p) { return stages.blurred_across(in, p, false); });
       pass([&](const float* in, std::int64_t p) { return stages.blurred_axially(in, p) / stages.unit_of_point(p); });
       for_each(grid().voxels(), [&](std::int64_t j) {
-        expectation[v * points() + j] = stages.rotation.gather(stages.between, in_.data(), stages.voxels.position(j));
+        expectation[v * points() + stages.voxels.in_image(j)] =
+            stages.rotation.gather(stages.between, in_.data(), stages.voxels.position(j));
       });
     }
   }
@@ -196,7 +198,8 @@ class CpuPaperTwoStage final : public DirectProjector {
     for (int v = 0; v < views.views; ++v) {
       const PaperSplit split(grid(), frame(views, v), settings().kernel, profiles());
       const PaperStages stages = split.stages();
-      fill(voxels_, grid().voxels(), [&](std::int64_t j) { return values ? values[v * points() + j] : 1.0f; });
+      fill(voxels_, grid().voxels(),
+           [&](std::int64_t j) { return values ? values[v * points() + stages.voxels.in_image(j)] : 1.0f; });
       fill(in_, stages.between.points(), [&](std::int64_t p) {
         return stages.rotation.gather(stages.voxels, voxels_.data(), stages.between.position(p)) /
                stages.unit_of_point(p);
@@ -205,7 +208,7 @@ class CpuPaperTwoStage final : public DirectProjector {
       pass([&](const float* in, std::int64_t p) { return stages.blurred_across(in, p, true); });
       pass([&](const float* in, std::int64_t p) { return stages.blurred_along(in, p); });
       for_each(grid().voxels(), [&](std::int64_t j) {
-        image[j] +=
+        image[stages.voxels.in_image(j)] +=
             stages.rotation.gather(stages.between, in_.data(), stages.voxels.position(j)) / stages.unit_of_voxel(j);
       });
     }

@@ -18,7 +18,8 @@
 
 namespace tofstream {
 
-/// Points along three axes at right angles.
+/// Points along three axes at right angles, the third of which is the fastest in memory and the second the slowest: on a
+/// GPU, neighbouring threads then read neighbouring numbers of any lattice, as all third axes lie near z.
 struct TurnedLattice {
   int size[3] = {0, 0, 0};
   double spacing_mm[3] = {1, 1, 1};
@@ -26,10 +27,16 @@ struct TurnedLattice {
   Vec3d first_mm;
 
   TOFSTREAM_HOST_DEVICE std::int64_t points() const { return std::int64_t{size[0]} * size[1] * size[2]; }
+  TOFSTREAM_HOST_DEVICE int i(std::int64_t point) const { return static_cast<int>(point / size[2] % size[0]); }
+  TOFSTREAM_HOST_DEVICE int j(std::int64_t point) const { return static_cast<int>(point / size[2] / size[0]); }
+  TOFSTREAM_HOST_DEVICE int k(std::int64_t point) const { return static_cast<int>(point % size[2]); }
   TOFSTREAM_HOST_DEVICE Vec3d position(std::int64_t point) const {
-    const auto i = static_cast<double>(point % size[0]), j = static_cast<double>(point / size[0] % size[1]),
-               k = static_cast<double>(point / size[0] / size[1]);
-    return first_mm + i * spacing_mm[0] * axis[0] + j * spacing_mm[1] * axis[1] + k * spacing_mm[2] * axis[2];
+    return first_mm + i(point) * spacing_mm[0] * axis[0] + j(point) * spacing_mm[1] * axis[1] +
+           k(point) * spacing_mm[2] * axis[2];
+  }
+  /// Where an image of these points has one, x fastest.
+  TOFSTREAM_HOST_DEVICE std::int64_t in_image(std::int64_t point) const {
+    return i(point) + size[0] * (j(point) + std::int64_t{size[1]} * k(point));
   }
   /// In points from the first one.
   TOFSTREAM_HOST_DEVICE double coordinate(Vec3d at, int a) const { return dot(at - first_mm, axis[a]) / spacing_mm[a]; }
@@ -54,41 +61,45 @@ struct RotationGaussian {
       int last = static_cast<int>(std::floor(middle + reach));
       last = last >= from.size[a] ? from.size[a] - 1 : last;
       count[a] = last - first[a] + 1 > most_taps ? most_taps : last - first[a] + 1;
+      if (count[a] <= 0) return 0;
+      const double points_to_sigma = from.spacing_mm[a] / sigma_mm;
       for (int m = 0; m < count[a]; ++m) {
-        const double d = (first[a] + m - middle) * from.spacing_mm[a] / sigma_mm;
-        square[a][m] = static_cast<float>(d * d);
-        weight[a][m] = static_cast<float>(std::exp(-0.5 * d * d));
+        const auto d = static_cast<float>((first[a] + m - middle) * points_to_sigma);
+        square[a][m] = d * d;
+        weight[a][m] = std::exp(-0.5f * d * d);
       }
     }
     float sum = 0;
     constexpr auto most = static_cast<float>(cut * cut);
-    for (int k = 0; k < count[2]; ++k)
-      for (int j = 0; j < count[1]; ++j) {
+    for (int j = 0; j < count[1]; ++j)
+      for (int i = 0; i < count[0]; ++i) {
+        const float across = square[0][i] + square[1][j];
+        if (across > most) continue;
         const float* const row =
-            values + first[0] + from.size[0] * (first[1] + j + std::int64_t{from.size[1]} * (first[2] + k));
-        const float across = square[1][j] + square[2][k];
+            values + first[2] + from.size[2] * (first[0] + i + std::int64_t{from.size[0]} * (first[1] + j));
         float of_row = 0;
-        for (int i = 0; i < count[0]; ++i)
-          if (square[0][i] + across <= most) of_row += weight[0][i] * row[i];
-        sum += of_row * weight[1][j] * weight[2][k];
+        for (int k = 0; k < count[2]; ++k)
+          if (square[2][k] + across <= most) of_row += weight[2][k] * row[k];
+        sum += of_row * weight[0][i] * weight[1][j];
       }
     return sum;
   }
 
   /// The sum of S over all points of a lattice without ends, about a place: what makes a unit of a point's share.
   TOFSTREAM_HOST_DEVICE float sum_about(const TurnedLattice& lattice, Vec3d at) const {
-    double product = 1;
+    float product = 1;
     for (int a = 0; a < 3; ++a) {
       const double middle = lattice.coordinate(at, a), reach = reach_mm() / lattice.spacing_mm[a];
-      double sum = 0;
+      const double points_to_sigma = lattice.spacing_mm[a] / sigma_mm;
+      float sum = 0;
       for (int n = static_cast<int>(std::ceil(middle - reach)); n <= static_cast<int>(std::floor(middle + reach));
            ++n) {
-        const double d = (n - middle) * lattice.spacing_mm[a] / sigma_mm;
-        sum += std::exp(-0.5 * d * d);
+        const auto d = static_cast<float>((n - middle) * points_to_sigma);
+        sum += std::exp(-0.5f * d * d);
       }
       product *= sum;
     }
-    return static_cast<float>(product);
+    return product;
   }
 };
 
@@ -127,20 +138,20 @@ struct PaperStages {
 
   /// One of C's passes at a point between. Along t and z' it is its own transpose.
   TOFSTREAM_HOST_DEVICE float blurred_along(const float* in, std::int64_t point) const {
-    return blurred(in, point, along, static_cast<int>(point % between.size[0]), between.size[0], 1);
+    return blurred(in, point, along, between.i(point), between.size[0], between.size[2]);
   }
   TOFSTREAM_HOST_DEVICE float blurred_axially(const float* in, std::int64_t point) const {
-    const std::int64_t plane = std::int64_t{between.size[0]} * between.size[1];
-    return blurred(in, point, axial, static_cast<int>(point / plane), between.size[2], plane);
+    return blurred(in, point, axial, between.k(point), between.size[2], 1);
   }
   TOFSTREAM_HOST_DEVICE float blurred_across(const float* in, std::int64_t point, bool is_transposed) const {
-    const int row = static_cast<int>(point / between.size[0] % between.size[1]);
+    const int row = between.j(point);
+    const std::int64_t stride = std::int64_t{between.size[0]} * between.size[2];
     float sum = 0;
     for (int d = -across.reach; d <= across.reach; ++d) {
       const int other = row + d;
       if (other < 0 || other >= between.size[1]) continue;
       const float weight = is_transposed ? across.weight(other, row) : across.weight(row, other);
-      sum += weight * in[point + std::int64_t{d} * between.size[0]];
+      sum += weight * in[point + d * stride];
     }
     return sum;
   }

@@ -1,6 +1,8 @@
 // The published two stages on CUDA, a thread a point in each pass: see paper_two_stage.hpp. A view at a time.
+#include <algorithm>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/elementwise.cuh"
@@ -16,7 +18,7 @@ namespace {
 __global__ void paper_load(PaperStages stages, const float* image, bool by_unit, float* to) {
   const std::int64_t j = elementwise::element();
   if (j >= stages.voxels.points()) return;
-  const float value = image ? image[j] : 1.0f;
+  const float value = image ? image[stages.voxels.in_image(j)] : 1.0f;
   to[j] = by_unit ? value / stages.unit_of_voxel(j) : value;
 }
 
@@ -32,7 +34,8 @@ __global__ void paper_rotate_back(PaperStages stages, const float* between, bool
   if (j >= stages.voxels.points()) return;
   float sum = stages.rotation.gather(stages.between, between, stages.voxels.position(j));
   if (by_unit) sum /= stages.unit_of_voxel(j);
-  voxels[j] = adds ? voxels[j] + sum : sum;
+  float& voxel = voxels[stages.voxels.in_image(j)];
+  voxel = adds ? voxel + sum : sum;
 }
 
 enum class PaperPass { along, across, across_transposed, axial, axial_by_unit };
@@ -61,12 +64,39 @@ __global__ void paper_blur(PaperStages stages, PaperPass pass, const float* in, 
 class CudaPaperTwoStage final : public DirectProjector {
  public:
   CudaPaperTwoStage(const Grid& grid, const ViewSet& set, const DirectSettings& settings)
-      : DirectProjector(grid, set, settings, Backend::cuda) {}
+      : DirectProjector(grid, set, settings, Backend::cuda) {
+    std::vector<PaperSplit> splits;
+    std::vector<float> weights;
+    std::vector<int> first;
+    std::int64_t most = 0;
+    for (const ViewFrame& frame : frames()) {
+      const PaperSplit& split = splits.emplace_back(grid, frame, settings.kernel, profiles());
+      for (const auto* const some : {&split.along(), &split.axial(), &split.across()})
+        weights.insert(weights.end(), some->begin(), some->end());
+      first.insert(first.end(), split.first().begin(), split.first().end());
+      most = std::max(most, split.stages().between.points());
+    }
+    weights_ = Buffer<float>::from(weights).to(Memory::device);
+    first_ = Buffer<int>::from(first).to(Memory::device);
+    const float* at = weights_.data();
+    const int* first_at = first_.data();
+    for (const PaperSplit& split : splits) {
+      const float* const axial = at + split.along().size();
+      const float* const across = axial + split.axial().size();
+      stages_.push_back(split.stages(at, axial, across, first_at));
+      at = across + split.across().size();
+      first_at += split.first().size();
+    }
+    voxels_ = Buffer<float>(Memory::device, grid.voxels());
+    in_ = Buffer<float>(Memory::device, most);
+    out_ = Buffer<float>(Memory::device, most);
+    synchronize(nullptr);  // what is here may next be used on any stream
+  }
 
   void forward(const Views& views, const float* image, float* expectation, Stream stream) override {
     require_views(views);
     for (int v = 0; v < views.views; ++v) {
-      const PaperStages stages = take_view(views, v, stream);
+      const PaperStages& stages = stages_of(views, v);
       load(stages, image, true, stream);
       rotate(stages, false, stream);
       for (const PaperPass pass : {PaperPass::along, PaperPass::across, PaperPass::axial_by_unit})
@@ -78,7 +108,7 @@ class CudaPaperTwoStage final : public DirectProjector {
   void back(const Views& views, const float* values, float* image, Stream stream) override {
     require_views(views);
     for (int v = 0; v < views.views; ++v) {
-      const PaperStages stages = take_view(views, v, stream);
+      const PaperStages& stages = stages_of(views, v);
       load(stages, values ? values + v * points() : nullptr, false, stream);
       rotate(stages, true, stream);
       for (const PaperPass pass : {PaperPass::axial, PaperPass::across_transposed, PaperPass::along})
@@ -88,18 +118,8 @@ class CudaPaperTwoStage final : public DirectProjector {
   }
 
  private:
-  PaperStages take_view(const Views& views, int v, Stream stream) {
-    const PaperSplit split(grid(), frame(views, v), settings().kernel, profiles());
-    along_ = Buffer<float>::from(split.along()).to(Memory::device, stream);
-    axial_ = Buffer<float>::from(split.axial()).to(Memory::device, stream);
-    across_ = Buffer<float>::from(split.across()).to(Memory::device, stream);
-    first_ = Buffer<int>::from(split.first()).to(Memory::device, stream);
-    synchronize(stream);  // before the host's arrays go
-    const PaperStages stages = split.stages(along_.data(), axial_.data(), across_.data(), first_.data());
-    make_room(voxels_, Memory::device, grid().voxels(), stream);
-    make_room(in_, Memory::device, stages.between.points(), stream);
-    make_room(out_, Memory::device, stages.between.points(), stream);
-    return stages;
+  const PaperStages& stages_of(const Views& views, int v) const {
+    return stages_[static_cast<std::size_t>(views.records[v].view)];
   }
   void load(const PaperStages& stages, const float* image, bool by_unit, Stream stream) {
     paper_load<<<elementwise::blocks(stages.voxels.points()), elementwise::threads, 0, stream>>>(stages, image, by_unit,
@@ -123,8 +143,10 @@ class CudaPaperTwoStage final : public DirectProjector {
     check_launch("rotate an image back");
   }
 
-  Buffer<float> along_, axial_, across_, voxels_, in_, out_;
+  std::vector<PaperStages> stages_;  // of all places
+  Buffer<float> weights_;            // that they point to
   Buffer<int> first_;
+  Buffer<float> voxels_, in_, out_;
 };
 
 }  // namespace

@@ -269,11 +269,10 @@ void bench_scaling(const ScalingOptions& options) {
                  {"copy_of_image_ms", 1e3 * cost.copy_s},
                  {"adding_an_image_ms", 1e3 * cost.add_s}});
   if (!options.json)
-    fmt::print(
-        "{} events of {} from {}, {} subsets; seconds an iteration\n{:<8} {:>5} {:>9} {:>9} {:>9} {:>9} {:>11} "
-        "{:>9} {:>9} {:>9}\n",
-        count, options.scanner, on_gpu ? options.from : "host", options.subsets, "", "ranks", "first", "later",
-        "of ideal", "of ideal", "predicted", "waiting", "adding", "nrms");
+    fmt::print("{} events of {} from {}, {} subsets; seconds an iteration\n{:<8} {:>5} {:>9} {:>9} {:>9} {:>9} {:>11} "
+               "{:>9} {:>9} {:>9}\n",
+               count, options.scanner, on_gpu ? options.from : "host", options.subsets, "", "ranks", "first", "later",
+               "of ideal", "of ideal", "predicted", "waiting", "adding", "nrms");
   ordered_json rows = ordered_json::array();
   for (const std::string& projector : options.projectors)
     measure(options, projector, cut(batches, options.subsets, options.iterations), grid, cost, rows);
