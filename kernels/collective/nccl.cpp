@@ -210,6 +210,7 @@ int nccl_version() {
 }
 
 NcclId new_nccl_id(bool on_one_host) {
+  if (const std::string reason = why_no_nccl(); !reason.empty()) throw std::runtime_error(reason);
   if (on_one_host) stay_on_host();
   NcclId id;
   check_nccl(nccl().get_unique_id(&id), "make a place where ranks meet");
