@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -282,5 +283,51 @@ TEST_CASE("NCCL that is asked for and is not there is refused before data flow")
   const auto wrong = run_command(reconstruction(folder / "out", "--join 127.0.0.1:2 --rank 0/2 --rank-images mpi"));
   CHECK(wrong.code == 2);
   CHECK(wrong.err == "tofstream: --rank-images mpi: write auto, nccl or messages\n");
+}
+
+namespace {
+
+/// A pipeline with two projectors, which project side by side.
+std::string two_projectors(const std::filesystem::path& folder, const std::string& backend) {
+  std::string text = "backend: " + backend +
+                     "\nimage: {size: [20, 20, 10], voxel_mm: [12, 12, 12]}\nrank_parts: 8\ngadgets:\n"
+                     "  feed: {use: file_source, path: " +
+                     ranks_recording().string() +
+                     "}\n  events: {use: petsird_decoder, from: feed}\n"
+                     "  subsets: {use: subset_builder, from: events, reference_s: 1, subsets: 3, iterations: 4}\n";
+  for (const std::string projector : {"joseph", "tor"})
+    text += fmt::format(
+        "  {0}: {{use: {0}_projector, from: {{events: subsets, image: {0}_image}}, deterministic: true,\n"
+        "    sensitivity: {{exact_pairs: 0, sampled_pairs: 20000, cache: false}}}}\n"
+        "  {0}_image: {{use: osem_update, from: {0}}}\n"
+        "  {0}_file: {{use: nifti_writer, from: {0}_image, file: {0}.nii.gz}}\n",
+        projector);
+  const auto file = folder / ("two_" + backend + ".yaml");
+  std::ofstream(file) << text;
+  return "run " + file.string() + " --quiet ";
+}
+
+}  // namespace
+
+TEST_CASE("two projectors of one pipeline share the same processes, whichever way images go") {
+  const TemporaryFolder folder;
+  std::vector<std::string> backends = {"cpu"};
+  if (why_no_cuda().empty() && cuda_devices() > 1 && why_no_nccl().empty() && gpu_or_skip())
+    backends.emplace_back("cuda");
+  for (const std::string& backend : backends) {
+    CAPTURE(backend);
+    const std::string arguments = two_projectors(folder.path(), backend);
+    const auto threads = folder / ("threads_" + backend), processes = folder / ("processes_" + backend);
+    const auto run = run_command(arguments + "--ranks 2 --out " + threads.string());
+    REQUIRE_MESSAGE(run.code == 0, run.err);
+    auto all = started(2, arguments + "--out " + processes.string());
+    check_all_done(all);
+    for (const std::string image : {"joseph.nii.gz", "tor.nii.gz"}) {
+      const auto compared =
+          run_command("compare --json " + (threads / image).string() + " " + (processes / image).string());
+      REQUIRE_MESSAGE(compared.code == 0, compared.err);
+      CHECK(compared.json()["max_abs"] == 0);
+    }
+  }
 }
 // SPDX-License-Identifier: Apache-2.0
