@@ -50,37 +50,30 @@ struct RotationGaussian {
   double sigma_mm = 1;
   TOFSTREAM_HOST_DEVICE double reach_mm() const { return cut * sigma_mm; }
 
-  /// The sum over a lattice's points, about a place, of S times values.
+  /// The most points of an axis with so many mm between them that S reaches.
+  TOFSTREAM_HOST_DEVICE int taps(double spacing_mm) const {
+    return static_cast<int>(std::floor(2 * reach_mm() / spacing_mm)) + 1;
+  }
+
+  /// The sum over a lattice's points, about a place, of S times values. `along_z`: most taps of the third axis; a GPU keeps
+  /// few of them in registers.
+  template <int along_z = most_taps>
   TOFSTREAM_HOST_DEVICE float gather(const TurnedLattice& from, const float* values, Vec3d at) const {
-    int first[3], count[3];
-    float weight[3][most_taps], square[3][most_taps];
-    for (int a = 0; a < 3; ++a) {
-      const double middle = from.coordinate(at, a), reach = reach_mm() / from.spacing_mm[a];
-      first[a] = static_cast<int>(std::ceil(middle - reach));
-      first[a] = first[a] < 0 ? 0 : first[a];
-      int last = static_cast<int>(std::floor(middle + reach));
-      last = last >= from.size[a] ? from.size[a] - 1 : last;
-      count[a] = last - first[a] + 1 > most_taps ? most_taps : last - first[a] + 1;
-      if (count[a] <= 0) return 0;
-      const double points_to_sigma = from.spacing_mm[a] / sigma_mm;
-      for (int m = 0; m < count[a]; ++m) {
-        const auto d = static_cast<float>((first[a] + m - middle) * points_to_sigma);
-        square[a][m] = d * d;
-        weight[a][m] = std::exp(-0.5f * d * d);
-      }
-    }
+    const AxisTaps<most_taps> x(*this, from, at, 0), y(*this, from, at, 1);
+    const AxisTaps<along_z> z(*this, from, at, 2);
+    if (x.count <= 0 || y.count <= 0 || z.count <= 0) return 0;
     float sum = 0;
     constexpr auto most = static_cast<float>(cut * cut);
-    for (int j = 0; j < count[1]; ++j)
-      for (int i = 0; i < count[0]; ++i) {
-        const float across = square[0][i] + square[1][j];
+    for (int j = 0; j < y.count; ++j)
+      for (int i = 0; i < x.count; ++i) {
+        const float across = x.square[i] + y.square[j];
         if (across > most) continue;
         const float* const row =
-            values + first[2] + from.size[2] * (first[0] + i + std::int64_t{from.size[0]} * (first[1] + j));
+            values + z.first + from.size[2] * (x.first + i + std::int64_t{from.size[0]} * (y.first + j));
         float of_row = 0;
-        for (int k = 0; k < count[2]; ++k)
-          if (square[2][k] + across <= most) of_row += weight[2][k] * row[k];
-        sum += of_row * weight[0][i] * weight[1][j];
+        for (int k = 0; k < z.end(); ++k)
+          if (z.square[k] + across <= most) of_row += z.weight[k] * row[k];
+        sum += of_row * x.weight[i] * y.weight[j];
       }
     return sum;
   }
@@ -101,6 +94,31 @@ struct RotationGaussian {
     }
     return product;
   }
+
+ private:
+  /// The points of one axis that S reaches from a place.
+  template <int most>
+  struct AxisTaps {
+    int first = 0, count = 0;
+    float weight[most], square[most];  // square: of the distance in sigma
+
+    TOFSTREAM_HOST_DEVICE AxisTaps(const RotationGaussian& s, const TurnedLattice& from, Vec3d at, int a) {
+      const double middle = from.coordinate(at, a), reach = s.reach_mm() / from.spacing_mm[a];
+      const int low = static_cast<int>(std::ceil(middle - reach)), high = static_cast<int>(std::floor(middle + reach));
+      first = low < 0 ? 0 : low;
+      count = (high < from.size[a] ? high : from.size[a] - 1) - first + 1;
+      count = count < most ? count : most;
+      const double points_to_sigma = from.spacing_mm[a] / s.sigma_mm;
+      constexpr float too_far = 1e30f;
+      for (int m = 0; m < end(); ++m) {
+        const auto d = static_cast<float>((first + m - middle) * points_to_sigma);
+        square[m] = m < count ? d * d : too_far;
+        weight[m] = std::exp(-0.5f * d * d);
+      }
+    }
+    /// Of loops over the taps: of few ones a constant, so that they are unrolled.
+    TOFSTREAM_HOST_DEVICE int end() const { return most < most_taps ? most : count; }
+  };
 };
 
 /// Weights of C' along t or z': from -reach to reach, the same for all points.

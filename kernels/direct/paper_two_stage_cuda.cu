@@ -22,20 +22,29 @@ __global__ void paper_load(PaperStages stages, const float* image, bool by_unit,
   to[j] = by_unit ? value / stages.unit_of_voxel(j) : value;
 }
 
+template <int along_z>
 __global__ void paper_rotate(PaperStages stages, const float* voxels, bool by_unit, float* between) {
   const std::int64_t p = elementwise::element();
   if (p >= stages.between.points()) return;
-  const float sum = stages.rotation.gather(stages.voxels, voxels, stages.between.position(p));
+  const float sum = stages.rotation.gather<along_z>(stages.voxels, voxels, stages.between.position(p));
   between[p] = by_unit ? sum / stages.unit_of_point(p) : sum;
 }
 
+template <int along_z>
 __global__ void paper_rotate_back(PaperStages stages, const float* between, bool by_unit, bool adds, float* voxels) {
   const std::int64_t j = elementwise::element();
   if (j >= stages.voxels.points()) return;
-  float sum = stages.rotation.gather(stages.between, between, stages.voxels.position(j));
+  float sum = stages.rotation.gather<along_z>(stages.between, between, stages.voxels.position(j));
   if (by_unit) sum /= stages.unit_of_voxel(j);
   float& voxel = voxels[stages.voxels.in_image(j)];
   voxel = adds ? voxel + sum : sum;
+}
+
+// Usual voxels and widths need six or seven.
+constexpr int few_taps = 8;
+
+bool few_along_z(const PaperStages& stages) {
+  return stages.rotation.taps(stages.between.spacing_mm[2]) <= few_taps;
 }
 
 enum class PaperPass { along, across, across_transposed, axial, axial_by_unit };
@@ -127,8 +136,9 @@ class CudaPaperTwoStage final : public DirectProjector {
     check_launch("load an image to be rotated");
   }
   void rotate(const PaperStages& stages, bool by_unit, Stream stream) {
-    paper_rotate<<<elementwise::blocks(stages.between.points()), elementwise::threads, 0, stream>>>(
-        stages, voxels_.data(), by_unit, in_.data());
+    const auto kernel = few_along_z(stages) ? paper_rotate<few_taps> : paper_rotate<RotationGaussian::most_taps>;
+    kernel<<<elementwise::blocks(stages.between.points()), elementwise::threads, 0, stream>>>(stages, voxels_.data(),
+                                                                                              by_unit, in_.data());
     check_launch("rotate an image");
   }
   void blur(const PaperStages& stages, PaperPass pass, Stream stream) {
@@ -138,8 +148,10 @@ class CudaPaperTwoStage final : public DirectProjector {
     std::swap(in_, out_);
   }
   void rotate_back(const PaperStages& stages, bool by_unit, bool adds, float* voxels, Stream stream) {
-    paper_rotate_back<<<elementwise::blocks(stages.voxels.points()), elementwise::threads, 0, stream>>>(
-        stages, in_.data(), by_unit, adds, voxels);
+    const auto kernel =
+        few_along_z(stages) ? paper_rotate_back<few_taps> : paper_rotate_back<RotationGaussian::most_taps>;
+    kernel<<<elementwise::blocks(stages.voxels.points()), elementwise::threads, 0, stream>>>(stages, in_.data(),
+                                                                                             by_unit, adds, voxels);
     check_launch("rotate an image back");
   }
 
