@@ -287,47 +287,57 @@ TEST_CASE("NCCL that is asked for and is not there is refused before data flow")
 
 namespace {
 
-/// A pipeline with two projectors, which project side by side.
-std::string two_projectors(const std::filesystem::path& folder, const std::string& backend) {
-  std::string text = "backend: " + backend +
-                     "\nimage: {size: [20, 20, 10], voxel_mm: [12, 12, 12]}\nrank_parts: 8\ngadgets:\n"
-                     "  feed: {use: file_source, path: " +
-                     ranks_recording().string() +
-                     "}\n  events: {use: petsird_decoder, from: feed}\n"
-                     "  subsets: {use: subset_builder, from: events, reference_s: 1, subsets: 3, iterations: 4}\n";
-  for (const std::string projector : {"joseph", "tor"})
+/// A pipeline with these projectors, which project side by side.
+std::string side_by_side(const std::filesystem::path& folder, const std::string& backend, const std::string& subsets,
+                         const std::vector<std::string>& projectors) {
+  std::string text =
+      "backend: " + backend +
+      "\nimage: {size: [20, 20, 10], voxel_mm: [12, 12, 12]}\nrank_parts: 8\ngadgets:\n"
+      "  feed: {use: file_source, path: " +
+      ranks_recording().string() +
+      ", chunk_kib: 7}\n  events: {use: petsird_decoder, from: feed, batch_events: 1500}\n  subsets: {use: " + subsets +
+      ", from: events}\n";
+  for (const std::string& projector : projectors)
     text += fmt::format(
         "  {0}: {{use: {0}_projector, from: {{events: subsets, image: {0}_image}}, deterministic: true,\n"
-        "    sensitivity: {{exact_pairs: 0, sampled_pairs: 20000, cache: false}}}}\n"
+        "    sensitivity: {{exact_pairs: 0, sampled_pairs: 20000, cache: false}}, edge: {{events: {{messages: 1}}}}}}\n"
         "  {0}_image: {{use: osem_update, from: {0}}}\n"
         "  {0}_file: {{use: nifti_writer, from: {0}_image, file: {0}.nii.gz}}\n",
         projector);
-  const auto file = folder / ("two_" + backend + ".yaml");
+  const auto file = folder / (backend + ".yaml");
   std::ofstream(file) << text;
   return "run " + file.string() + " --quiet ";
 }
 
 }  // namespace
 
-TEST_CASE("two projectors of one pipeline share the same processes, whichever way images go") {
+TEST_CASE("two projectors of one pipeline, and one of a live stream, share processes, whichever way images go") {
+  struct Case {
+    const char* subsets;
+    std::vector<std::string> projectors;
+  };
   const TemporaryFolder folder;
   std::vector<std::string> backends = {"cpu"};
   if (why_no_cuda().empty() && cuda_devices() > 1 && why_no_nccl().empty() && gpu_or_skip())
     backends.emplace_back("cuda");
-  for (const std::string& backend : backends) {
-    CAPTURE(backend);
-    const std::string arguments = two_projectors(folder.path(), backend);
-    const auto threads = folder / ("threads_" + backend), processes = folder / ("processes_" + backend);
-    const auto run = run_command(arguments + "--ranks 2 --out " + threads.string());
-    REQUIRE_MESSAGE(run.code == 0, run.err);
-    auto all = started(2, arguments + "--out " + processes.string());
-    check_all_done(all);
-    for (const std::string image : {"joseph.nii.gz", "tor.nii.gz"}) {
-      const auto compared =
-          run_command("compare --json " + (threads / image).string() + " " + (processes / image).string());
-      REQUIRE_MESSAGE(compared.code == 0, compared.err);
-      CHECK(compared.json()["max_abs"] == 0);
+  for (const std::string& backend : backends)
+    for (const Case& each : {Case{"subset_builder, reference_s: 1, subsets: 3, iterations: 4", {"joseph", "tor"}},
+                             Case{"live_subsets, events: 4000, iterations: 1", {"joseph"}}}) {
+      CAPTURE(backend);
+      CAPTURE(each.subsets);
+      const std::string arguments = side_by_side(folder.path(), backend, each.subsets, each.projectors);
+      const auto threads = folder / "threads", processes = folder / "processes";
+      const auto run = run_command(arguments + "--overwrite --ranks 2 --out " + threads.string());
+      REQUIRE_MESSAGE(run.code == 0, run.err);
+      auto all = started(2, arguments + "--overwrite --out " + processes.string());
+      check_all_done(all);
+      for (const std::string& projector : each.projectors) {
+        const std::string image = projector + ".nii.gz";
+        const auto compared =
+            run_command("compare --json " + (threads / image).string() + " " + (processes / image).string());
+        REQUIRE_MESSAGE(compared.code == 0, compared.err);
+        CHECK(compared.json()["max_abs"] == 0);
+      }
     }
-  }
 }
 // SPDX-License-Identifier: Apache-2.0
