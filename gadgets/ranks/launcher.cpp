@@ -136,6 +136,13 @@ std::string endpoint_of(const Launcher& launcher, const RankPlace& place, const 
 
 }  // namespace
 
+bool meets_on_this_host(const JoinedPlace& joined) {
+  constexpr std::string_view tcp = "tcp://";
+  if (!joined.endpoint.starts_with(tcp)) return true;  // a socket in a folder
+  const auto colon = joined.endpoint.rfind(':');
+  return is_loopback(joined.endpoint.substr(tcp.size(), colon - tcp.size()));
+}
+
 std::string first_host(const std::string& list) {
   const auto open = list.find('['), comma = list.find(',');
   if (open == std::string::npos || comma < open) return list.substr(0, comma);

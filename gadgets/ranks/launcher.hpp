@@ -27,6 +27,9 @@ struct JoinedPlace {
   std::string by;        // who started it: "mpirun (Open MPI)", "--rank"
 };
 
+/// Whether they meet where no other host can come.
+bool meets_on_this_host(const JoinedPlace& joined);
+
 /// Wrong options, or an environment that contradicts itself. `is_first`: this process is to say it; others are silent.
 struct WrongPlace : std::runtime_error {
   WrongPlace(const std::string& what, bool is_first) : std::runtime_error(what), is_first(is_first) {}

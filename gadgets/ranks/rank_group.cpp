@@ -92,8 +92,6 @@ class RankGroup::State {
     return number;
   }
 
-  bool is_on_one_host() const { return number_on_host(ranks() - 1) == ranks() - 1; }
-
   std::string why_not_nccl() const {
     if (settings_.images == ImageRoute::messages) return "--rank-images messages";
     for (int rank = 0; rank < ranks(); ++rank) {
@@ -104,7 +102,8 @@ class RankGroup::State {
                            it.host, nccl_version_text(it.nccl), settings_.own.host,
                            nccl_version_text(settings_.own.nccl));
     }
-    if (settings_.images == ImageRoute::automatic && !is_on_one_host())
+    const bool is_on_one_host = number_on_host(ranks() - 1) == ranks() - 1;
+    if (settings_.images == ImageRoute::automatic && !is_on_one_host)
       return "between hosts NCCL neither encrypts nor authenticates: where the network is your own, write "
              "--rank-images "
              "nccl";
@@ -379,9 +378,6 @@ const RankIdentity& RankGroup::identity(int rank) const {
 }
 int RankGroup::number_on_host(int rank) const {
   return state_->number_on_host(rank);
-}
-bool RankGroup::is_on_one_host() const {
-  return state_->is_on_one_host();
 }
 std::string RankGroup::why_not_nccl() const {
   return state_->why_not_nccl();

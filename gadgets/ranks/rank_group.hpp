@@ -118,7 +118,6 @@ class RankGroup {
   const RankIdentity& identity(int rank) const;
   /// How many ranks with a lower number its host has: the number of its GPU.
   int number_on_host(int rank) const;
-  bool is_on_one_host() const;
   /// Why images of GPUs do not go by NCCL, in words; empty: they do.
   std::string why_not_nccl() const;
   /// While a gadget holds it, images are its own alone: all ranks take part in each exchange, and must meet the exchanges

@@ -4,7 +4,7 @@
 namespace tofstream {
 
 RankImages::RankImages(const RankImagesPlace& place, int rank, int ranks, int parts, std::int64_t voxels)
-    : transport_(make_nccl_transport(place.id, rank, ranks, place.is_on_one_host != 0)),
+    : transport_(make_nccl_transport(place.id, rank, ranks)),
       voxels_(voxels),
       sums_(*transport_, parts, voxels, Memory::device) {
   synchronize(nullptr);  // what was allocated is used on another stream

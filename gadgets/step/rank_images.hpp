@@ -15,7 +15,6 @@ namespace tofstream {
 /// How ranks join, as the first one tells the others.
 struct RankImagesPlace {
   std::uint32_t is_used = 0;  // otherwise images go in messages
-  std::uint32_t is_on_one_host = 0;
   NcclId id;
 };
 

@@ -365,8 +365,7 @@ void Ranks<Data>::add_processes(Context& context) {
     std::unique_lock<std::mutex> own_images;
     if (is_on_devices() && why_not.empty()) {
       own_images = group.take_images();
-      place = {.is_used = 1, .is_on_one_host = group.is_on_one_host() ? 1u : 0u, .id = {}};
-      place.id = new_nccl_id(group.is_on_one_host());
+      place = {.is_used = 1, .id = new_nccl_id()};
     } else if (is_on_devices()) {
       own_added_ = Buffer<float>(memory_, voxels);
       context.log().info(fmt::format("images of ranks go through the hosts' memory and this process: {}", why_not));

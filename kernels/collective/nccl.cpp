@@ -100,11 +100,6 @@ void check_nccl(int status, const char* purpose) {
     throw std::runtime_error(fmt::format("NCCL: cannot {}: {}", purpose, nccl().error_string(status)));
 }
 
-/// Ranks of one host need no other device than its own to find each other.
-void stay_on_host() {
-  ::setenv("NCCL_SOCKET_IFNAME", "lo", 0);
-}
-
 class NcclTransport final : public RankTransport {
  public:
   NcclTransport(const NcclId& id, int rank, int ranks) : rank_(rank), ranks_(ranks) {
@@ -209,16 +204,14 @@ int nccl_version() {
   return why_no_nccl().empty() ? nccl().version : 0;
 }
 
-NcclId new_nccl_id(bool on_one_host) {
+NcclId new_nccl_id() {
   if (const std::string reason = why_no_nccl(); !reason.empty()) throw std::runtime_error(reason);
-  if (on_one_host) stay_on_host();
   NcclId id;
   check_nccl(nccl().get_unique_id(&id), "make a place where ranks meet");
   return id;
 }
 
-std::unique_ptr<RankTransport> make_nccl_transport(const NcclId& id, int rank, int ranks, bool on_one_host) {
-  if (on_one_host) stay_on_host();
+std::unique_ptr<RankTransport> make_nccl_transport(const NcclId& id, int rank, int ranks) {
   return std::make_unique<NcclTransport>(id, rank, ranks);
 }
 
@@ -230,10 +223,10 @@ std::string why_no_nccl() {
 int nccl_version() {
   return 0;
 }
-NcclId new_nccl_id(bool) {
+NcclId new_nccl_id() {
   refuse_cuda();
 }
-std::unique_ptr<RankTransport> make_nccl_transport(const NcclId&, int, int, bool) {
+std::unique_ptr<RankTransport> make_nccl_transport(const NcclId&, int, int) {
   refuse_cuda();
 }
 

@@ -20,18 +20,17 @@ int nccl_version();
 std::string nccl_version_text(int version);
 
 /// By which ranks find each other: one makes it and tells the others. It names a port of this host, where all must be
-/// able to connect; their connections are neither encrypted nor authenticated.
+/// able to connect; their connections are neither encrypted nor authenticated. Of which device of the host's, the variable
+/// NCCL_SOCKET_IFNAME of all processes says.
 struct NcclId {
   std::array<char, 128> bytes{};
 };
-/// `on_one_host`: the port is that of the loopback device, unless NCCL_SOCKET_IFNAME says otherwise; each rank must have
-/// been told so. Throws std::runtime_error.
-NcclId new_nccl_id(bool on_one_host);
+/// Throws std::runtime_error.
+NcclId new_nccl_id();
 
 /// Joins the ranks, each of which calls it on a thread whose current device is its own; waits until all have, without a
-/// deadline. `on_one_host`: see new_nccl_id(). What is queued runs on a stream of its own, which waits for no other.
-/// Throws std::runtime_error.
-std::unique_ptr<RankTransport> make_nccl_transport(const NcclId& id, int rank, int ranks, bool on_one_host);
+/// deadline. What is queued runs on a stream of its own, which waits for no other. Throws std::runtime_error.
+std::unique_ptr<RankTransport> make_nccl_transport(const NcclId& id, int rank, int ranks);
 
 }  // namespace tofstream
 // SPDX-License-Identifier: Apache-2.0

@@ -250,6 +250,10 @@ TEST_CASE("a process finds its place by options, Open MPI, PMI and Slurm, and wh
   CHECK(place({.join = "gpu1:5000", .rank = "0/3"})->endpoint == "tcp://*:5000");
   CHECK(place({.join = "127.0.0.1:5000", .rank = "0/3"})->endpoint == "tcp://127.0.0.1:5000");
   CHECK(place({.join = "5000", .rank = "2/3"})->endpoint == "tcp://127.0.0.1:5000");
+  CHECK(meets_on_this_host(*place({.join = "5000", .rank = "2/3"})));
+  CHECK(meets_on_this_host(*place({.join = "localhost:5000", .rank = "0/3"})));
+  CHECK_FALSE(meets_on_this_host(*place({.join = "gpu1:5000", .rank = "0/3"})));
+  CHECK_FALSE(meets_on_this_host(*place({.join = "gpu1:5000", .rank = "1/3"})));
   const std::map<std::string, std::string> open_mpi = {{"OMPI_COMM_WORLD_RANK", "2"},
                                                        {"OMPI_COMM_WORLD_SIZE", "4"},
                                                        {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"},
@@ -258,6 +262,7 @@ TEST_CASE("a process finds its place by options, Open MPI, PMI and Slurm, and wh
   REQUIRE(by_mpirun);
   CHECK(by_mpirun->place.rank == 2);
   CHECK(by_mpirun->endpoint.starts_with("ipc://"));
+  CHECK(meets_on_this_host(*by_mpirun));
   CHECK_FALSE(place({.join = "none"}, open_mpi));
   CHECK(place({.join = "gpu1:5000"}, open_mpi)->endpoint == "tcp://gpu1:5000");
   CHECK_FALSE(place({}, {{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "1"}}));

@@ -114,6 +114,8 @@ void run_on_ranks(const RankOptions& options, const std::function<Pipeline(bool 
     throw InputError(fmt::format("--rank-images {}: write auto, nccl or messages", options.images));
   }
   if (!joined) return run(load(true), nullptr);
+  // By NCCL too they then meet where no other host can come. Before there are threads, which might read the environment.
+  if (meets_on_this_host(*joined)) ::setenv("NCCL_SOCKET_IFNAME", "lo", 0);
   if (joined->place.ranks == 1) return run(load(true), nullptr);
   if (joined->place.rank == 0) return run_first(options, *joined, load, run);
   if (const int code = run_other(options, *joined, load); code != 0) throw ExitWith{code};

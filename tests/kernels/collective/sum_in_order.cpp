@@ -150,14 +150,14 @@ TEST_CASE("NCCL says its version, or what to install") {
   const std::string reason = why_no_nccl();
   CHECK((nccl_version() == 0) == !reason.empty());
   CHECK(reason.find('\n') == std::string::npos);
-  if (!reason.empty()) CHECK_THROWS_WITH_AS((void)new_nccl_id(true), reason.c_str(), std::runtime_error);
+  if (!reason.empty()) CHECK_THROWS_WITH_AS((void)new_nccl_id(), reason.c_str(), std::runtime_error);
 }
 
 TEST_CASE("two GPUs broadcast and add up images by NCCL, with the bits of the sum in order") {
   if (!gpu_or_skip()) return;
   if (cuda_devices() < 2) return skip_test("second GPU", "TOFSTREAM_REQUIRE_GPUS");
   if (!why_no_nccl().empty()) return skip_test("NCCL");
-  const NcclId id = new_nccl_id(true);
+  const NcclId id = new_nccl_id();
   constexpr std::int64_t count = 1'000'003;
   std::vector<float> sums[2], told[2];
   {
@@ -165,7 +165,7 @@ TEST_CASE("two GPUs broadcast and add up images by NCCL, with the bits of the su
     for (int rank = 0; rank < 2; ++rank)
       threads.emplace_back([&, rank] {
         use_device(rank);
-        const auto transport = make_nccl_transport(id, rank, 2, true);
+        const auto transport = make_nccl_transport(id, rank, 2);
         Buffer<float> image = Buffer<float>::from(image_to_sum(rank, count)).to(Memory::device);
         synchronize(nullptr);
         if (rank == 0)
@@ -187,14 +187,14 @@ TEST_CASE("a rank that waits for one that never comes can be told to give up") {
   if (!gpu_or_skip()) return;
   if (cuda_devices() < 2) return skip_test("second GPU", "TOFSTREAM_REQUIRE_GPUS");
   if (!why_no_nccl().empty()) return skip_test("NCCL");
-  const NcclId id = new_nccl_id(true);
+  const NcclId id = new_nccl_id();
   struct GivesUp {};
   std::latch has_given_up(1);
   std::vector<std::jthread> threads;
   for (int rank = 0; rank < 2; ++rank)
     threads.emplace_back([&, rank] {
       use_device(rank);
-      const auto transport = make_nccl_transport(id, rank, 2, true);
+      const auto transport = make_nccl_transport(id, rank, 2);
       if (rank == 0) return has_given_up.wait();
       Buffer<float> image = Buffer<float>::zeros(Memory::device, 1000);
       synchronize(nullptr);
