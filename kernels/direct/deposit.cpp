@@ -80,11 +80,12 @@ HistoDeposit::HistoDeposit(const Grid& grid, const DirectViews& views, HistoLatt
   view_points_ = lattices_.front().points();
 }
 
-void HistoDeposit::place(const EventView& events, std::int64_t begin, std::int64_t end, PlacedEvent* placed,
+template <class Event>
+void HistoDeposit::place(const EventView& events, std::int64_t begin, std::int64_t end, Event* placed,
                          DepositTally& tally) const {
   for (std::int64_t e = begin; e < end; ++e) {
-    const float width_mm = spread_ == DepositSpread::none ? 0.0f : events.bin_width_mm(e);
-    const PlacedEvent event = *placed++ = place_event(views_, lattices_.data(), events.lor(e), width_mm);
+    const float width_mm = std::is_same_v<Event, SpreadEvent> ? events.bin_width_mm(e) : 0.0f;
+    const Event event = *placed++ = place_event<Event>(views_, lattices_.data(), events.lor(e), width_mm);
     if (event.view >= 0)
       ++tally.deposited;
     else if (event.view == PlacedEvent::beyond_acceptance)
@@ -105,13 +106,13 @@ DepositTally HistoDeposit::add(const EventView& events, std::uint16_t* histo, st
   return add_to(events, histo, of_views);
 }
 
-template <class T>
-DepositTally HistoDeposit::add_to(const EventView& events, T* histo, std::uint64_t* of_views) const {
+template <class Event, class T>
+DepositTally HistoDeposit::add_placed(const EventView& events, T* histo, std::uint64_t* of_views) const {
   if (events.count > 0 && !events.has_tof())
     throw std::invalid_argument("histo-images need events with ToF: reconstruct others from list mode");
   const auto views = static_cast<std::size_t>(views_.count());
   const auto room = static_cast<std::size_t>(std::min(deposit_block, events.count));
-  std::vector<PlacedEvent> placed(room), ordered(room);
+  std::vector<Event> placed(room), ordered(room);
   DepositTally tally;
   std::atomic<bool> has_overflown = false;
   for (std::int64_t block = 0; block < events.count; block += deposit_block) {

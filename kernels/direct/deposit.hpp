@@ -2,7 +2,9 @@
 // its line belongs to (Matej et al. 2009).
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/direct/direct_views.hpp"
@@ -53,14 +55,19 @@ struct PlacedEvent {
   static constexpr std::int32_t beyond_acceptance = -1, outside = -2, no_line = -3;
   std::int32_t view = no_line;  // or why it has none
   float at[3] = {};
-  float along[3] = {};  // from one end of its ToF bin to the other, if it is spread over it
+};
+
+/// Of an event that is spread over its ToF bin.
+struct SpreadEvent : PlacedEvent {
+  float along[3] = {};  // from one end of the bin to the other
   std::int32_t pieces = 1;
 };
 
-/// `lattices`: of all views. `width_mm`: of the ToF bin over which the event is spread; 0: it is not.
-TOFSTREAM_HOST_DEVICE inline PlacedEvent place_event(const DirectViews& views, const DirectLattice* lattices,
-                                                     const Lor& lor, float width_mm = 0) {
-  PlacedEvent placed;
+/// `lattices`: of all views. `width_mm`: of the ToF bin over which a SpreadEvent is spread; 0: it is not.
+template <class Event>
+TOFSTREAM_HOST_DEVICE inline Event place_event(const DirectViews& views, const DirectLattice* lattices, const Lor& lor,
+                                               float width_mm = 0) {
+  Event placed;
   const Vec3 along = lor.end2 - lor.end1;
   const float length = norm(along);
   if (!(std::isfinite(length) && length > 0 && std::isfinite(lor.tof_mm))) return placed;
@@ -77,21 +84,23 @@ TOFSTREAM_HOST_DEVICE inline PlacedEvent place_event(const DirectViews& views, c
     if (!(placed.at[axis] >= -0.5f && placed.at[axis] < static_cast<float>(lattice.size[axis]) - 0.5f))
       placed.view = PlacedEvent::outside;
   }
-  if (placed.view < 0 || !(width_mm > 0)) return placed;
-  const Vec3d end = lattice.coordinates((at + (width_mm / length) * along).as<double>());
-  float longest = 0;
-  for (int axis = 0; axis < 3; ++axis) {
-    placed.along[axis] = static_cast<float>(end[axis] - coordinates[axis]);
-    longest = std::fmax(longest, std::fabs(placed.along[axis]));
+  if constexpr (std::is_same_v<Event, SpreadEvent>) {
+    if (placed.view < 0 || !(width_mm > 0)) return placed;
+    const Vec3d end = lattice.coordinates((at + (width_mm / length) * along).as<double>());
+    float longest = 0;
+    for (int axis = 0; axis < 3; ++axis) {
+      placed.along[axis] = static_cast<float>(end[axis] - coordinates[axis]);
+      longest = std::fmax(longest, std::fabs(placed.along[axis]));
+    }
+    constexpr float pieces_a_point = 2, most_pieces = 256;
+    placed.pieces = static_cast<std::int32_t>(std::ceil(std::fmin(pieces_a_point * longest, most_pieces)));
+    placed.pieces = placed.pieces > 1 ? placed.pieces : 1;
   }
-  constexpr float pieces_a_point = 2, most_pieces = 256;
-  placed.pieces = static_cast<std::int32_t>(std::ceil(std::fmin(pieces_a_point * longest, most_pieces)));
-  placed.pieces = placed.pieces > 1 ? placed.pieces : 1;
   return placed;
 }
 
 /// A piece of an event that is spread. Returns whether the lattice holds it.
-TOFSTREAM_HOST_DEVICE inline bool piece_of(const DirectLattice& lattice, const PlacedEvent& event, int number,
+TOFSTREAM_HOST_DEVICE inline bool piece_of(const DirectLattice& lattice, const SpreadEvent& event, int number,
                                            PlacedEvent& piece) {
   const float share = (static_cast<float>(number) + 0.5f) / static_cast<float>(event.pieces) - 0.5f;
   bool is_inside = true;
@@ -102,9 +111,10 @@ TOFSTREAM_HOST_DEVICE inline bool piece_of(const DirectLattice& lattice, const P
   return is_inside;
 }
 
+/// Calls count(point of the lattice, weight) for the points at which a placed event counts: weights of sum 1.
 template <class Count>
-TOFSTREAM_HOST_DEVICE inline void for_each_point_of_deposit(const DirectLattice& lattice, const PlacedEvent& event,
-                                                            DepositKind kind, const Count& count) {
+TOFSTREAM_HOST_DEVICE inline void for_each_deposit(const DirectLattice& lattice, const PlacedEvent& event,
+                                                   DepositKind kind, const Count& count) {
   if (kind == DepositKind::nearest) {
     int at[3];
     for (int axis = 0; axis < 3; ++axis) {  // half a point less than the end may round up to it
@@ -132,19 +142,18 @@ TOFSTREAM_HOST_DEVICE inline void for_each_point_of_deposit(const DirectLattice&
         count(lattice.index(point[0][i], point[1][j], point[2][k]), weight[0][i] * weight[1][j] * weight[2][k]);
 }
 
-/// Calls count(point of the lattice, weight) for the points at which a placed event counts: weights of sum 1.
 template <class Count>
-TOFSTREAM_HOST_DEVICE inline void for_each_deposit(const DirectLattice& lattice, const PlacedEvent& event,
+TOFSTREAM_HOST_DEVICE inline void for_each_deposit(const DirectLattice& lattice, const SpreadEvent& event,
                                                    DepositKind kind, const Count& count) {
+  const PlacedEvent& whole = event;
   int inside = 0;
   PlacedEvent piece;
   for (int n = 0; n < event.pieces && event.pieces > 1; ++n) inside += piece_of(lattice, event, n, piece);
-  if (inside == 0) return for_each_point_of_deposit(lattice, event, kind, count);
+  if (inside == 0) return for_each_deposit(lattice, whole, kind, count);
   const float share = 1 / static_cast<float>(inside);
   for (int n = 0; n < event.pieces; ++n)
     if (piece_of(lattice, event, n, piece))
-      for_each_point_of_deposit(lattice, piece, kind,
-                                [&](std::int64_t point, float weight) { count(point, share * weight); });
+      for_each_deposit(lattice, piece, kind, [&](std::int64_t point, float weight) { count(point, share * weight); });
 }
 
 class HistoDeposit {
@@ -166,9 +175,14 @@ class HistoDeposit {
 
  private:
   template <class T>
-  DepositTally add_to(const EventView& events, T* histo, std::uint64_t* of_views) const;
-  void place(const EventView& events, std::int64_t begin, std::int64_t end, PlacedEvent* placed,
-             DepositTally& tally) const;
+  DepositTally add_to(const EventView& events, T* histo, std::uint64_t* of_views) const {
+    return spread_ == DepositSpread::none ? add_placed<PlacedEvent>(events, histo, of_views)
+                                          : add_placed<SpreadEvent>(events, histo, of_views);
+  }
+  template <class Event, class T>
+  DepositTally add_placed(const EventView& events, T* histo, std::uint64_t* of_views) const;
+  template <class Event>
+  void place(const EventView& events, std::int64_t begin, std::int64_t end, Event* placed, DepositTally& tally) const;
 
   DirectViews views_;
   DepositKind kind_;

@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(deposit_threads)
   const std::int64_t e = std::int64_t{blockIdx.x} * deposit_threads + threadIdx.x;
   if (e < events.count) {
     const float width_mm = spread == DepositSpread::none ? 0.0f : events.bin_width_mm(e);
-    const PlacedEvent event = place_event(views, lattices, events.lor(e), width_mm);
+    const auto event = place_event<SpreadEvent>(views, lattices, events.lor(e), width_mm);
     if (event.view < 0) {
       atomicAdd(&counts[-event.view - 1], 1u);
     } else {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "kernels/math/arc_tangent.hpp"
 #include "kernels/math/host_device.hpp"
 #include "kernels/math/vec3.hpp"
 
@@ -65,13 +66,13 @@ TOFSTREAM_HOST_DEVICE inline DirectLine view_of_line(const DirectViews& views, V
   if (line.is_turned) direction = -1.0f * direction;
   constexpr float pi = std::numbers::pi_v<float>;
   const float across = std::sqrt(direction.x * direction.x + direction.y * direction.y);
-  const float tilt_deg = std::atan2(direction.z, across) * (180 / pi);
+  const float tilt_deg = arc_tangent(direction.z, across) * (180 / pi);
   if (!(std::abs(tilt_deg) <= views.acceptance_deg)) return line;
   const auto interval = [](float share, int intervals) {
     const int i = static_cast<int>(share * static_cast<float>(intervals));
     return i < intervals ? i : intervals - 1;
   };
-  const int azimuth = interval(std::atan2(direction.y, direction.x) / pi, views.azimuths);
+  const int azimuth = interval(arc_tangent(direction.y, direction.x) / pi, views.azimuths);
   const int tilt = interval((tilt_deg + views.acceptance_deg) / (2 * views.acceptance_deg), views.tilts);
   line.view = tilt * views.azimuths + azimuth;
   return line;
