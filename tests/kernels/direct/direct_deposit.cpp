@@ -51,7 +51,7 @@ TEST_CASE("An event that lies half a point less the last bit from a lattice of o
   const float edge = std::nextafter(0.5f, 0.0f);
   for (const DepositKind how : {DepositKind::nearest, DepositKind::linear}) {
     float sum = 0;
-    for_each_deposit(lattice, {0, {edge, edge, edge}}, how, [&](std::int64_t point, float weight) {
+    for_each_deposit(lattice, PlacedEvent{0, {edge, edge, edge}}, how, [&](std::int64_t point, float weight) {
       CHECK(point == 0);
       sum += weight;
     });
