@@ -1,5 +1,6 @@
-// Work beside a gadget's own, on a thread of its own that gives way to all others: the gadget begins it, goes on with its
-// messages, and takes what was made later.
+// Work beside a gadget's own, on a thread of its own: the gadget begins it, goes on with its messages, and takes what was made
+// later. Its loops leave oneTBB's workers to those of everybody else. The thread itself has the priority of all others: as one
+// of low priority it got nothing on a busy machine, and held up the updates that came to wait for it.
 #pragma once
 
 #include <functional>
@@ -8,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-#include "core/base/background.hpp"
+#include <oneapi/tbb/task_arena.h>
 
 namespace tofstream {
 
@@ -26,8 +27,10 @@ class Beside {
   void begin(std::function<Result(std::stop_token)> work) {
     std::packaged_task<Result(std::stop_token)> task(std::move(work));
     made_ = task.get_future();
-    thread_ = std::jthread(
-        [task = std::move(task)](std::stop_token stop) mutable { in_background([&] { task(std::move(stop)); }); });
+    thread_ = std::jthread([task = std::move(task)](std::stop_token stop) mutable {
+      using Arena = oneapi::tbb::task_arena;
+      Arena(Arena::automatic, 1, Arena::priority::low).execute([&] { task(std::move(stop)); });
+    });
   }
   /// Waits for it. Throws what the work threw.
   Result take() { return made_.get(); }
