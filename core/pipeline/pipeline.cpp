@@ -16,6 +16,12 @@
 namespace tofstream {
 namespace {
 
+// A gadget whose ports depend on its parameters is a source where it reads a path and no other gadget.
+bool is_source(const PipelineGadget& gadget, const GadgetInfo& info) {
+  return info.kind == GadgetKind::source ||
+         (info.specialise && gadget.settings.find("path") && !gadget.settings.find("from"));
+}
+
 // --input is the path of the one source, wherever it is nested.
 void apply_input(FlatPipeline& flat, const std::string& input, const Registry& known, Problems& problems) {
   const Location where = option_place("--input " + input);
@@ -23,7 +29,7 @@ void apply_input(FlatPipeline& flat, const std::string& input, const Registry& k
   for (PipelineGadget& gadget : flat.gadgets) {
     const Value* use = gadget.settings.find("use");
     const GadgetInfo* info = use ? known.find(use->text) : nullptr;
-    if (info && info->kind == GadgetKind::source) sources.emplace_back(&gadget, info);
+    if (info && is_source(gadget, *info)) sources.emplace_back(&gadget, info);
   }
   if (sources.size() != 1) {
     problems.add(where,

@@ -28,7 +28,7 @@ constexpr std::array signatures = {
               "7zXZ\0"sv,
               "an xz file", "xz -d"},
     Signature{0, "BZh"sv, "a bzip2 file", "bzip2 -d"},
-    Signature{0, "root"sv, "a ROOT file, such as GATE writes"},
+    Signature{0, "root"sv, root_name},
     Signature{0, "\x89HDF\r\n\x1a\n"sv, "an HDF5 file"},
     Signature{0, "\x93NUMPY"sv, "a NumPy array"},
     Signature{0, "MATLAB 5.0 MAT"sv, "a MATLAB file"},

@@ -9,6 +9,7 @@ namespace tofstream {
 
 inline constexpr auto* petsird_name = "a PETSIRD stream";
 inline constexpr auto* castor_name = "a CASToR header";
+inline constexpr auto* root_name = "a ROOT file, such as GATE writes";
 
 struct FileKind {
   std::string name;       // "a CASToR header", "an HDF5 file"; "text" and "unknown data" where nothing else is known

@@ -32,17 +32,6 @@ PythonJson triple(const Vec3& v) {
   return {v.x, v.y, v.z};
 }
 
-// The detectors' centres, once a table: four floats a detector, of which the last is unused.
-PythonJson positions_of(const DetectorTable& table, SharedArena& arena, ExchangeMemory& memory) {
-  const auto bytes = static_cast<std::size_t>(table.size()) * sizeof(Detector);
-  if (!memory.positions || memory.detectors.get() != &table) {
-    auto block = arena.allocate(bytes);
-    std::memcpy(block->data, table.on(Memory::host), bytes);
-    memory.positions = std::move(block);
-  }
-  return {{"offset", memory.positions->offset}, {"count", table.size()}};
-}
-
 void check_detectors(const char* name, const Buffer<std::uint32_t>& array, const DetectorTable* table,
                      const std::string& where) {
   if (!table) throw std::runtime_error(fmt::format("{} gave {} without a scanner: give x1 to z2", where, name));
@@ -76,6 +65,17 @@ bool keeps_places(const EventBatch& batch, PythonSession& session) {
 }
 
 }  // namespace
+
+// Four floats a detector, of which the last is unused.
+PythonJson positions_of(const DetectorTable& table, SharedArena& arena, ExchangeMemory& memory) {
+  const auto bytes = static_cast<std::size_t>(table.size()) * sizeof(Detector);
+  if (!memory.positions || memory.detectors.get() != &table) {
+    auto block = arena.allocate(bytes);
+    std::memcpy(block->data, table.on(Memory::host), bytes);
+    memory.positions = std::move(block);
+  }
+  return {{"offset", memory.positions->offset}, {"count", table.size()}};
+}
 
 Offer offer(const std::shared_ptr<const EventBatch>& given, SharedArena& arena, ExchangeMemory& memory) {
   const auto batch = on_host(given->memory()) ? given : std::make_shared<const EventBatch>(given->to(Memory::host));

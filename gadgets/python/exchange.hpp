@@ -34,6 +34,7 @@ struct ExchangeMemory {
   Modality modality = Modality::unknown;  // of both
   std::int64_t axis_begin[4] = {};
   std::shared_ptr<const SharedBlock> positions;  // the table of `detectors` in shared memory
+  std::shared_ptr<const SharedBlock> pairs;      // of a source: which modules of `scanner` are in coincidence
   std::shared_ptr<const ViewSet> views_set;      // of the views that Python took last
   std::shared_ptr<const ViewSet> given_set;      // of those that it gave last of a plan of its own
   std::shared_ptr<const Quantity> views_quantity;
@@ -45,6 +46,9 @@ struct ExchangeMemory {
 Offer offer(const std::shared_ptr<const EventBatch>& batch, SharedArena& arena, ExchangeMemory& memory);
 Offer offer(const std::shared_ptr<const Estimate>& estimate, SharedArena& arena, ExchangeMemory& memory);
 Offer offer(const std::shared_ptr<const ViewBatch>& views, SharedArena& arena, ExchangeMemory& memory);
+
+/// The detectors' positions as Python is told of them, in shared memory once a table.
+PythonJson positions_of(const DetectorTable& table, SharedArena& arena, ExchangeMemory& memory);
 
 /// A payload from Python, without a copy.
 template <class T>

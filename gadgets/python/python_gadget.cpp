@@ -14,6 +14,7 @@
 #include "gadgets/io/shared_files.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/python/exchange.hpp"
+#include "gadgets/python/recording.hpp"
 #include "gadgets/python/session.hpp"
 #include "gadgets/views.hpp"
 
@@ -33,6 +34,8 @@ struct PythonParams {
   double timeout_s = 30;
   double start_timeout_s = 30;
   std::string python = "python3";
+  std::filesystem::path path;
+  std::string scanner;
   Value arguments;
   static constexpr auto params = describe(
       param<&PythonParams::script>("script", required, "Python file with a function or class under @gadget"),
@@ -43,6 +46,10 @@ struct PythonParams {
       param<&PythonParams::start_timeout_s>("start_timeout_s", range(0, 3600), unit("s"),
                                             "Longest wait for Python to start and load the script; 0: for ever"),
       param<&PythonParams::python>("python", "Interpreter, with NumPy and pyzmq"),
+      param<&PythonParams::path>("path", reads_file, "Of a source: the file that the script reads, its info.path"),
+      param<&PythonParams::scanner>("scanner", reads_one_of("scanners"),
+                                    "Of a source of events: what recorded them, a scanner of share/scanners or a YAML "
+                                    "file; the script has it as info.scanner. None: events have ends of their own"),
       param<&PythonParams::arguments>("arguments", "Arguments for the gadget in the script: a map by name, or a list"));
 };
 
@@ -112,7 +119,11 @@ template <class In, class Out>
 class PythonStage {
  public:
   PythonStage(const PythonParams& p, Context& context)
-      : name_(context.name()), session_(settings_of(p, name_of<In>(), name_of<Out>()), context) {}
+      : name_(context.name()), session_(settings_of(p, name_of<In>(), name_of<Out>()), context) {
+    if constexpr (std::is_void_v<In>) path_ = p.path.string();
+    if constexpr (std::is_void_v<In> && std::is_same_v<Out, EventBatch>)
+      if (!p.scanner.empty()) recorded_by_ = take_scanner(p.scanner, session_.arena(), memory_);
+  }
 
   bool has_flush() const { return session_.has_flush(); }
 
@@ -129,6 +140,8 @@ class PythonStage {
         session_.lend(std::move(offered.lease));
       }
     request["info"] = info_of(context.message());
+    if constexpr (std::is_void_v<In>) request["info"]["path"] = path_;
+    if (!recorded_by_.is_null()) request["scanner"] = recorded_by_;
     bool more = true;
     while (more) {
       const PythonJson reply = session_.ask(std::move(request), context);
@@ -234,6 +247,8 @@ class PythonStage {
   const std::string name_;
   PythonSession session_;
   ExchangeMemory memory_;
+  std::string path_;                          // of a source: the script's file
+  PythonJson recorded_by_;                    // of a source of events: its scanner, as Python is told of it; null: none
   bool leaves_out_ = false, is_told_ = true;  // events, and whether a batch has said so
   std::uint64_t taken_ = 0, given_ = 0, removed_ = 0;
 };

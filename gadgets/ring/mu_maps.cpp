@@ -16,7 +16,7 @@ ReadMuMaps read_mu_maps(const std::filesystem::path& object, const std::filesyst
     read.by.checksum = checksum_of_mu_map(*read.object);
   }
   if (!hardware.empty()) {
-    read.hardware = read_mu_map(hardware);
+    read.hardware = read_mu_map(hardware, "hardware_mu_map");
     require_per_cm(hardware, *read.hardware);
     read.by.mu_map += (object.empty() ? "" : " and ") + hardware.string() + " of hardware";
     read.by.checksum = checksum_of_mu_map(*read.hardware, read.by.checksum + 1);

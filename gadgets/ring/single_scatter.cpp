@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,7 @@
 #include "gadgets/payloads.hpp"
 #include "gadgets/ring/io/scatter_nifti.hpp"
 #include "gadgets/ring/pair_multiple_scatter.hpp"
+#include "gadgets/step/beside.hpp"
 #include "gadgets/step/estimated_scatter.hpp"
 #include "gadgets/step/renewals.hpp"
 #include "kernels/memory/devices.hpp"
@@ -75,6 +77,7 @@ struct SingleScatterGadget {
     std::filesystem::path mu_map;
     std::vector<int> at_iterations = {2, 3};
     double every_s = 0;
+    std::optional<double> within_s;
     ScatterFit fit = ScatterFit::tails;
     MultipleScatterBy multiple = MultipleScatterBy::scaled;
     double multiple_error = 0.1;
@@ -90,8 +93,12 @@ struct SingleScatterGadget {
                                     "until then there is none"),
       param<&Params::every_s>("every_s", range(0, 1e9), unit("s"),
                               "In a live stream, the scan time after which the scatter is made anew, first after as "
-                              "much of it, in place of at_iterations; the updates wait meanwhile. 0: none until the "
-                              "final passes of `final: offline`"),
+                              "much of it, in place of at_iterations. 0: none until the final passes of `final: "
+                              "offline`"),
+      param<&Params::within_s>(
+          "within_s", range(0, 1e9), unit("s"),
+          "And the scan time after which it is in place: until then it is made beside the updates, "
+          "which wait for it only where it is not ready. 0: they wait at once; none: half of every_s"),
       param<&Params::fit>(
           "fit",
           "tails: multiplied by the factors along z that events beside the body ask for, which make up for "
@@ -117,7 +124,7 @@ struct SingleScatterGadget {
   }
 
   SingleScatterGadget(const Params& p, Context& context)
-      : p_(p), path_(context.output_file(nifti_name(p.file))), renewals_(p.at_iterations, p.every_s) {
+      : p_(p), path_(context.output_file(nifti_name(p.file))), renewals_(p.at_iterations, p.every_s, within_s(p)) {
     mu_ = read_mu_map(p.mu_map);
     require_per_cm(p.mu_map, *mu_);
     mu_checksum_ = checksum_of_mu_map(*mu_);
@@ -138,8 +145,7 @@ struct SingleScatterGadget {
     require_correctable(subset);
     if (subset.step.restart) begin_anew();
     note_tails(subset);
-    if (estimate.image && is_due(subset) && !said_.has_none(subset.quantity.get(), context))
-      renew(subset.step, estimate, context);
+    if (estimate.image) renew_if_due(subset, estimate, context);
     emit(Additive<EventBatch>{estimate.image, terms_, said_.get()});
   }
 
@@ -155,6 +161,21 @@ struct SingleScatterGadget {
   }
 
  private:
+  // Of what it is made.
+  struct Making {
+    std::shared_ptr<const Image> image;          // on the host
+    double reference_s = 1;                      // the image counts decays in so many seconds, the file those in one
+    const ScatterTails::Noted* noted = nullptr;  // null: no fit
+  };
+  struct Made {
+    std::shared_ptr<ScatterEstimate> scatter;
+    std::optional<MultipleScatterPart> multiple;
+    std::optional<TailFit> tails;
+    double reference_s = 1, seconds = 0;
+  };
+
+  static double within_s(const Params& p) { return p.within_s.value_or(0.5 * p.every_s); }
+
   void set_scanner(const Scanner& scanner) {
     scanner_ = scatter_scanner(scanner);
     scatter_.emplace(*mu_, scanner_.detectors, p_.point_mm);
@@ -189,64 +210,107 @@ struct SingleScatterGadget {
   }
 
   void begin_anew() {
+    beside_.drop();
     terms_ = nullptr;
     renewals_.begin_anew();
     said_.begin_anew();
   }
 
-  bool is_due(const EventSubset& subset) {
+  void renew_if_due(const EventSubset& subset, const Estimate& estimate, Context& context) {
     const EventBatch* const last = subset.batches.empty() ? nullptr : subset.batches.back().get();
-    return renewals_.are_due(subset.step, terms_ != nullptr, last ? last->start_s + last->duration_s : 0);
+    const double scan_s = last ? last->start_s + last->duration_s : 0;
+    if (renewals_.are_in_place(subset.step, scan_s) && beside_.is_at_work()) take_beside(subset.step, context);
+    if (!renewals_.are_due(subset.step, terms_ != nullptr, scan_s)) return;
+    if (said_.has_none(subset.quantity.get(), context)) return;
+    warn_of_attenuation(estimate, context);
+    const Making making{on_host(estimate), reference_of(estimate), tails_ ? &tails_->noted() : nullptr};
+    of_update_ = subset.step.update;
+    if (!renewals_.are_made_beside(subset.step)) return take(make_now(making, context), subset.step, context);
+    // A GPU is given to one gadget at a time, and makes it in a moment.
+    if (resolve(p_.backend) == Backend::cuda)
+      beside_.begin([made = make_now(making, context)](const std::stop_token&) { return made; });
+    else
+      begin_beside(making);
   }
 
-  void renew(const UpdateStep& step, const Estimate& estimate, Context& context) {
+  void begin_beside(Making making) {
+    // More events are noted while the fit reads those of now.
+    auto noted = making.noted ? std::make_shared<const ScatterTails::Noted>(*making.noted) : nullptr;
+    beside_.begin([this, making, noted](const std::stop_token& stop) mutable {
+      making.noted = noted.get();
+      return make(making, [&stop](double, const char*) {
+        if (stop.stop_requested()) throw std::runtime_error("the scatter is not needed any more");
+      });
+    });
+  }
+
+  void take_beside(const UpdateStep& step, Context& context) {
     const auto began = std::chrono::steady_clock::now();
-    warn_of_attenuation(estimate, context);
+    const Made made = beside_.take();
+    context.append("waited_s", std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+    take(made, step, context);
+  }
+
+  // What the events were told of it, and whose it is.
+  void take(const Made& made, const UpdateStep& step, Context& context) {
+    if (made.multiple) report_multiple(*made.multiple, p_.multiple_error, context);
+    if (made.tails) tell(*made.tails, context);
+    reference_s_ = made.reference_s;
+    terms_ = std::make_shared<const ScatterTerms>(made.scatter, p_.tof);
+    said_.made();
+    context.log().info(
+        fmt::format("single scatter at {} points, {}: {:.1f} s", scatter_->points(), when(step), made.seconds));
+    context.append("estimated_in_s", made.seconds);
+    context.report("scatter_points", scatter_->points());
+    if (step.subsets == 0) {
+      context.append("of_update", static_cast<double>(of_update_));
+      context.append("from_update", static_cast<double>(step.update));
+    }
+  }
+
+  std::string when(const UpdateStep& step) const {
+    if (step.subsets > 0) return fmt::format("for iteration {}", step.iteration);
+    if (of_update_ == step.update) return fmt::format("for update {}", step.update);
+    return fmt::format("of the image that update {} met, from update {} on", of_update_, step.update);
+  }
+
+  static double reference_of(const Estimate& estimate) {
+    return estimate.quantity && estimate.quantity->reference_s > 0 ? estimate.quantity->reference_s : 1;
+  }
+
+  Made make_now(const Making& making, Context& context) {
+    std::optional<Turn> turn;
+    if (resolve(p_.backend) == Backend::cuda) turn.emplace(context.take_turn());
+    return make(making, scatter_progress(context));
+  }
+
+  // Reads only what does not change while the run lasts, but for the fit, which nobody else calls meanwhile.
+  Made make(const Making& making, const ImageScatterProgress& progress) {
+    const auto began = std::chrono::steady_clock::now();
     const ScatterSampling sampling = ScatterSampling::of(reach_of_scatter_lines * scanner_.detectors.radius_mm,
                                                          scanner_.half_length_mm, p_.tof ? scanner_.tof_sigma_mm : 0);
+    const Backend backend = resolve(p_.backend);
     const auto points = static_cast<double>(scatter_->points());
-    const auto progress = [&](std::int64_t done) {
-      context.progress(static_cast<double>(done), points, "scatter points");
+    const auto of_points = [&](std::int64_t done) {
+      progress(static_cast<double>(done) / points, "of single scatter");
     };
-    auto scatter = std::make_shared<ScatterEstimate>(estimate_scatter(*on_host(estimate), sampling, progress, context));
-    context.progress(points, points, "scatter points");
-    if (p_.multiple == MultipleScatterBy::monte_carlo) add_multiple(*scatter, *on_host(estimate), sampling, context);
-    // The image counts decays in so many seconds, the file those in one.
-    reference_s_ = estimate.quantity && estimate.quantity->reference_s > 0 ? estimate.quantity->reference_s : 1;
-    if (tails_) scale(*scatter, context);
-    terms_ = std::make_shared<const ScatterTerms>(std::move(scatter), p_.tof);
-    said_.made();
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-    context.log().info(fmt::format(
-        "single scatter at {} points, for {}: {:.1f} s", scatter_->points(),
-        step.subsets > 0 ? fmt::format("iteration {}", step.iteration) : fmt::format("update {}", step.update),
-        seconds));
-    context.append("estimated_in_s", seconds);
-    context.report("scatter_points", scatter_->points());
+    Made made;
+    made.scatter = std::make_shared<ScatterEstimate>(scatter_->estimate(*making.image, sampling, backend, of_points));
+    progress(1, "of single scatter");
+    if (p_.multiple == MultipleScatterBy::monte_carlo)
+      made.multiple = add_multiple_scatter(*made.scatter, *making.image, *mu_, scanner_.detectors, sampling,
+                                           p_.multiple_error, backend, progress);
+    made.reference_s = making.reference_s;
+    if (making.noted) {
+      made.tails = tails_->fit(*making.noted, *made.scatter, making.reference_s);
+      if (made.tails->scatter >= least_scatter_of_tails) multiply(*made.scatter, *made.tails);
+    }
+    made.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    return made;
   }
 
-  ScatterEstimate estimate_scatter(const Image& image, const ScatterSampling& sampling,
-                                   const std::function<void(std::int64_t)>& progress, Context& context) const {
-    const Backend backend = resolve(p_.backend);
-    if (backend == Backend::cpu) return scatter_->estimate(image, sampling, backend, progress);
-    const auto turn = context.take_turn();
-    return scatter_->estimate(image, sampling, backend, progress);
-  }
-
-  void add_multiple(ScatterEstimate& scatter, const Image& image, const ScatterSampling& sampling,
-                    Context& context) const {
-    const Backend backend = resolve(p_.backend);
-    std::optional<Turn> turn;
-    if (backend == Backend::cuda) turn.emplace(context.take_turn());
-    report_multiple(add_multiple_scatter(scatter, image, *mu_, scanner_.detectors, sampling, p_.multiple_error, backend,
-                                         scatter_progress(context)),
-                    p_.multiple_error, context);
-  }
-
-  void scale(ScatterEstimate& scatter, Context& context) {
-    const TailFit fit = tails_->fit(scatter, reference_s_);
+  void tell(const TailFit& fit, Context& context) const {
     if (fit.scatter < least_scatter_of_tails) return warn_of_few_tails("events", fit.scatter, context);
-    multiply(scatter, fit);
     context.append("tail_factor", fit.mean);
     context.report("tail_factor_error", fit.error);
     context.report("tail_counts", fit.counts);
@@ -259,7 +323,6 @@ struct SingleScatterGadget {
     if (is_usual(p_.multiple, terms_ != nullptr))
       warn_of_tail_factor("events", fit.mean, fit.error, fit.is_at_bound, context);
   }
-
   static void multiply(ScatterEstimate& scatter, const TailFit& fit) {
     const auto z_of = [&](int sample) {
       return (sample - 0.5 * (scatter.size[2] - 1)) * static_cast<double>(scatter.axial_mm);
@@ -301,7 +364,9 @@ struct SingleScatterGadget {
   Renewals renewals_;
   SaidOfScatter said_ = SaidOfScatter(renewals_.first());
   double reference_s_ = 1;
+  std::int64_t of_update_ = 0;  // that met the image of which the scatter was made, or is being made
   bool is_warned_ = false;
+  Beside<Made> beside_;  // last: its work uses the others
 };
 
 TOFSTREAM_GADGET(SingleScatterGadget, "single_scatter",

@@ -5,6 +5,8 @@
 #include <span>
 #include <stdexcept>
 
+#include <tbb/parallel_for.h>
+
 namespace tofstream {
 
 namespace {
@@ -48,11 +50,12 @@ Image block_means(const Image& image, const std::array<int, 3>& factors) {
   }
   Image means = Image::zeros(grid);
   const std::span<float> values = means.voxels.span();
-  std::size_t at = 0;
-  for (int k = 0; k < grid.size[2]; ++k)
+  tbb::parallel_for(0, grid.size[2], [&](int k) {
     for (int j = 0; j < grid.size[1]; ++j)
       for (int i = 0; i < grid.size[0]; ++i)
-        values[at++] = block_mean(image, {i * factors[0], j * factors[1], k * factors[2]}, factors);
+        values[static_cast<std::size_t>(grid.index(i, j, k))] =
+            block_mean(image, {i * factors[0], j * factors[1], k * factors[2]}, factors);
+  });
   return means;
 }
 

@@ -19,12 +19,13 @@ TOFSTREAM_HOST_DEVICE inline std::uint64_t mixed(std::uint64_t seed, std::uint64
 /// A sequence for each number of a Monte Carlo history: the same wherever it is drawn.
 class CounterRandom {
  public:
+  CounterRandom() = default;
   TOFSTREAM_HOST_DEVICE CounterRandom(std::uint64_t seed, std::uint64_t number) : seed_(mixed(seed, number)) {}
   /// Uniform in [0, 1).
   TOFSTREAM_HOST_DEVICE double uniform() { return static_cast<double>(mixed(seed_, counter_++) >> 11) * 0x1p-53; }
 
  private:
-  std::uint64_t seed_, counter_ = 0;
+  std::uint64_t seed_ = 0, counter_ = 0;
 };
 
 }  // namespace tofstream

@@ -58,25 +58,31 @@ TOFSTREAM_HOST_DEVICE void scatter(Photon& photon, Random& random) {
   ++photon.scatters;
 }
 
-/// Follows a photon until it leaves matter for good; it is then where it last was within the matter's box. Steps are
-/// those of the densest matter, of which the excess is undone (E. Woodcock et al., ANL-7050, 1965). `Matter` has
+/// Takes a photon to where it meets an electron, or false: to where it last was within the matter's box before it leaves.
+/// Steps are those of the densest matter, of which the excess is undone (E. Woodcock et al., ANL-7050, 1965). `Matter` has
 /// double most_per_mm(), per_mm(Vec3d): attenuation at 511 keV, and inside(Vec3d): within a convex box about all of it.
-/// The attenuation at another energy is in the ratio of the total cross sections. False for a photon whose energy falls
-/// below `least_keV`.
+/// The attenuation at another energy is in the ratio of the total cross sections.
 template <class Matter, class Random>
-TOFSTREAM_HOST_DEVICE bool leaves(Photon& photon, const Matter& matter, double least_keV, Random& random) {
-  const double at_511 = klein_nishina_total(electron_keV);
-  double most_per_mm = matter.most_per_mm() * klein_nishina_total(photon.energy_keV) / at_511;
+TOFSTREAM_HOST_DEVICE bool collides(Photon& photon, const Matter& matter, Random& random) {
+  const double most_per_mm =
+      matter.most_per_mm() * klein_nishina_total(photon.energy_keV) / klein_nishina_total(electron_keV);
   while (most_per_mm > 0) {
     const double step_mm = -std::log(1 - random.uniform()) / most_per_mm;
     const Vec3d next = photon.at_mm + step_mm * photon.direction;
     if (!matter.inside(next)) break;
     photon.at_mm = next;
     photon.path_mm += step_mm;
-    if (random.uniform() * matter.most_per_mm() >= matter.per_mm(next)) continue;
+    if (random.uniform() * matter.most_per_mm() < matter.per_mm(next)) return true;
+  }
+  return false;
+}
+
+/// Follows a photon until it leaves matter for good. False for a photon whose energy falls below `least_keV`.
+template <class Matter, class Random>
+TOFSTREAM_HOST_DEVICE bool leaves(Photon& photon, const Matter& matter, double least_keV, Random& random) {
+  while (collides(photon, matter, random)) {
     scatter(photon, random);
     if (photon.energy_keV < least_keV) return false;
-    most_per_mm = matter.most_per_mm() * klein_nishina_total(photon.energy_keV) / at_511;
   }
   return true;
 }

@@ -120,6 +120,16 @@ TEST_CASE("an operator is CIL's: adjoint, in PDHG and FISTA; a stand-in shows th
   check_passes("tests/c/adapters.py cil");
 }
 
+TEST_CASE("GATE's trees become events of the scanner's detectors; a stand-in for uproot shows our side") {
+  if (skip_python()) return;
+  check_passes("tests/c/gate.py stand_in");
+}
+
+TEST_CASE("GATE's trees in ROOT files become events of the scanner's detectors") {
+  if (skip_python() || skip_without_modules("uproot")) return;
+  check_passes("tests/c/gate.py uproot");
+}
+
 TEST_CASE("list-mode OSEM in Python finds its ball") {
   if (skip_python()) return;
   const auto ran = python("share/examples/python/osem_listmode.py");

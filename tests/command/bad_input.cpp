@@ -137,9 +137,11 @@ TEST_CASE("a file of another format is named, with what tofstream reads and wher
   check_fails(reconstruct("Data filename: scan.cdf\nNumber of events: 10\nData mode: list-mode\n"s), 1,
               "this is a CASToR header; tofstream reads PETSIRD in its binary form, which begins with 'yardl': run "
               "castor_osem, which reads it");
+  check_fails(reconstruct("root\0\0\xf5\x5e\0\0\0\0"s), 1,
+              "this is a ROOT file, such as GATE writes; tofstream reads PETSIRD in its binary form, which begins with "
+              "'yardl': run gate_osem, which reads GATE's");
   for (const auto& [bytes, name] :
        {std::pair{"!INTERFILE :=\n!imaging modality := PT\n"s, "this is an Interfile header; "},
-        {"root\0\0\xf5\x5e\0\0\0\0"s, "this is a ROOT file, such as GATE writes; "},
         {"\x89HDF\r\n\x1a\n1234567890"s, "this is an HDF5 file; "},
         {dicom, "this is a DICOM file; "}}) {
     check_fails(reconstruct(bytes), 1, name);

@@ -88,7 +88,8 @@ TEST_CASE("quantitative_osem corrects for the scatter of its own image from the 
   const std::string as_made = points + "--set subsets.iterations=2 --set scatter.fit=none ";
   run("quantitative_osem", "single", as_made);
   run("quantitative_osem", "all", as_made + "--set scatter.multiple=monte_carlo --set scatter.multiple_error=0.5");
-  const auto figures = nlohmann::json::parse(text_of(scan.folder / "all" / "run.json"))["gadgets"]["scatter"]["figures"];
+  const auto figures =
+      nlohmann::json::parse(text_of(scan.folder / "all" / "run.json"))["gadgets"]["scatter"]["figures"];
   const double share = figures["multiple_share"][0], error = figures["multiple_error"];
   CHECK(share > 0.05);
   CHECK(share < 0.3);
@@ -145,7 +146,8 @@ TEST_CASE("live, scatter is made anew as the scan goes on, and a run that follow
   const ScatteredScan scan;
   const auto in_folder = [&](const char* name) { return (scan.folder / name).string(); };
   const std::string endpoint = "ipc://" + in_folder("socket"), journal = in_folder("journal");
-  const auto run = [&](const std::string& out, const std::string& feed, const std::string& follow) {
+  const auto run = [&](const std::string& out, const std::string& feed, const std::string& follow,
+                       const std::string& more = "") {
     const std::string file = in_folder((out + ".yaml").c_str());
     std::ofstream(file) << fmt::format(R"(
 backend: cpu
@@ -155,18 +157,18 @@ gadgets:
   feed: {{{}}}
   corrected: {{use: event_corrections, from: feed.events}}
   subsets: {{use: live_subsets, from: corrected, seconds: 0.5, least_events: 100, iterations: 2, final: converged{}}}
-  scatter: {{use: single_scatter, from: {{events: subsets, image: estimate}}, every_s: 1, point_mm: 60, fit: none}}
+  scatter: {{use: single_scatter, from: {{events: subsets, image: estimate}}, every_s: 1, point_mm: 60{}}}
   projected: {{use: joseph_projector, from: {{events: subsets, image: estimate, additive: scatter}}, deterministic: true,
     sensitivity: {{exact_pairs: 0, sampled_pairs: 20000, cache: false}}, edge: {{events: {{messages: 1}}}}}}
   estimate: {{use: osem_update, from: projected}}
   file: {{use: nifti_writer, from: estimate}}
 )",
-                                       scan.mu, feed, follow);
+                                       scan.mu, feed, follow, more);
     const CommandResult ran = run_command(fmt::format("run {} --quiet --out {}", file, in_folder(out.c_str())));
     REQUIRE_MESSAGE(ran.code == 0, ran.err);
     const auto report = nlohmann::json::parse(text_of(scan.folder / out / "run.json"));
     CHECK(report["books"]["balanced"] == true);
-    return report["gadgets"]["scatter"]["figures"]["estimated_in_s"].size();
+    return report["gadgets"]["scatter"]["figures"];
   };
   std::jthread scanner([&] {
     run_line("timeout 100 " + program().string() + " run simulate_live --quiet --out " + in_folder("scanner") +
@@ -174,14 +176,26 @@ gadgets:
              " --set photons.phantom=uniform_cylinder --set photons.attenuation=true --set photons.scatter=true "
              "--set photons.seconds=5 --set photons.activity_scale=0.01 --set photons.batch_events=400");
   });
-  const std::size_t estimates =
+  const nlohmann::json made =
       run("live", fmt::format("use: zmq_source, endpoint: \"{}\", journal: {}", endpoint, journal), "");
   scanner.join();
-  CHECK(estimates >= 2);
-  CHECK(run("followed", "use: journal_source, path: " + journal, ", follow: " + in_folder("live")) == estimates);
+  // Each is of an image of some updates before it took its place.
+  REQUIRE(made["from_update"].size() >= 2);
+  for (std::size_t n = 0; n < made["from_update"].size(); ++n) CHECK(made["of_update"][n] < made["from_update"][n]);
+  const std::string again = "use: journal_source, path: " + journal, follow = ", follow: " + in_folder("live");
+  const nlohmann::json followed = run("followed", again, follow);
+  CHECK(followed["of_update"] == made["of_update"]);
+  CHECK(followed["from_update"] == made["from_update"]);
   CHECK(read_nifti(scan.folder / "followed" / "image.nii.gz").voxels.to_vector() ==
         read_nifti(scan.folder / "live" / "image.nii.gz").voxels.to_vector());
   CHECK(text_of(scan.folder / "followed" / "scatter.nii.gz") == text_of(scan.folder / "live" / "scatter.nii.gz"));
+
+  // Where updates wait for it, it is of the image that they meet.
+  const nlohmann::json waited = run("waited", again, follow, ", within_s: 0");
+  CHECK(waited["of_update"] == waited["from_update"]);
+  CHECK(waited["of_update"][0] == made["of_update"][0]);
+  CHECK(read_nifti(scan.folder / "waited" / "image.nii.gz").voxels.to_vector() !=
+        read_nifti(scan.folder / "live" / "image.nii.gz").voxels.to_vector());
 }
 
 TEST_CASE("single_scatter refuses what it cannot do, in one line and before data flow") {
@@ -194,6 +208,8 @@ TEST_CASE("single_scatter refuses what it cannot do, in one line and before data
   CHECK(refusal("--set scatter.point_mm=0.5").find("must be in [2, 200] mm") != std::string::npos);
   CHECK(refusal("--set scatter.file=scatter.mat").find("must end in .nii or .nii.gz") != std::string::npos);
   CHECK(refusal("--set scatter.at_iterations=[1]").find("from 2 on") != std::string::npos);
+  CHECK(refusal("--set scatter.every_s=10 --set scatter.within_s=20").find("must not be more than every_s, 10 s") !=
+        std::string::npos);
   CHECK(refusal("--set scatter.at_iterations=[]").find("from 2 on") != std::string::npos);
   CHECK(refusal("--set scatter.mu_map=" + scan.scan).find("scan.petsird") != std::string::npos);
 }

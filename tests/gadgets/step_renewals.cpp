@@ -1,6 +1,12 @@
 // When scatter is made anew: at iterations of a file, and by the scan time of a live stream, whose iterations come and go.
-#include <doctest/doctest.h>
+#include <chrono>
+#include <stdexcept>
+#include <thread>
 
+#include <doctest/doctest.h>
+#include <tbb/parallel_for.h>
+
+#include "gadgets/step/beside.hpp"
 #include "gadgets/step/renewals.hpp"
 
 using namespace tofstream;
@@ -49,5 +55,62 @@ TEST_CASE("a live stream's terms are made by scan time alone, and without one no
   for (const int iteration : {1, 2, 3, 2}) CHECK(!afterwards.are_due(live_step(iteration), false, 35));
   CHECK(!afterwards.are_due(file_step(1, 0), false));
   CHECK(afterwards.are_due(file_step(2, 0), false));
+}
+
+TEST_CASE("what is made beside a live stream's updates is in place by scan time alone, before the next one begins") {
+  Renewals beside({2, 3}, 10, 4);
+  std::string told;
+  for (int second = 1; second <= 25; ++second)
+    for (const int at : {second, second - 3}) {  // subsets that are gone over while the projector is idle
+      if (beside.are_in_place(live_step(2), at)) told += fmt::format("{} in place, ", at);
+      if (beside.are_due(live_step(2), false, at)) told += fmt::format("{} begun, ", at);
+    }
+  CHECK(told == "10 begun, 14 in place, 20 begun, 24 in place, ");
+  CHECK(beside.are_made_beside(live_step(1)));
+  CHECK(!beside.are_made_beside(file_step(1, 0)));  // final passes wait
+  CHECK(beside.first_time() == "iteration 2 and before 14 s of the scan");
+
+  // Of data with a gap, one takes its place where the next begins. A return to the start image forgets it.
+  Renewals gap({2}, 10, 10);
+  CHECK(gap.are_due(live_step(2), false, 12));
+  CHECK(gap.are_in_place(live_step(2), 50));
+  CHECK(gap.are_due(live_step(2), true, 50));
+  CHECK(!gap.are_in_place(file_step(1, 0), 100));
+  gap.begin_anew();
+  CHECK(!gap.are_in_place(live_step(2), 100));
+
+  Renewals at_once({2}, 10);
+  CHECK(at_once.are_due(live_step(2), false, 10));
+  CHECK(!at_once.are_made_beside(live_step(2)));
+  CHECK(!at_once.are_in_place(live_step(2), 100));
+  CHECK_THROWS_WITH_AS(Renewals({2}, 10, 11),
+                       doctest::Contains("within_s is 11 s, and must not be more than every_s, 10 s"),
+                       std::invalid_argument);
+}
+
+TEST_CASE("work beside is taken when it is done, with what it threw, and ends early where nobody wants it") {
+  Beside<double> beside;
+  CHECK(!beside.is_at_work());
+  std::vector<double> values(100000, 1.0);
+  beside.begin([&](const std::stop_token&) {
+    tbb::parallel_for(std::size_t{0}, values.size(), [&](std::size_t n) { values[n] += static_cast<double>(n % 2); });
+    double sum = 0;
+    for (const double value : values) sum += value;
+    return sum;
+  });
+  CHECK(beside.is_at_work());
+  CHECK(beside.take() == 150000);
+  CHECK(!beside.is_at_work());
+  beside.begin([](const std::stop_token&) -> double { throw std::runtime_error("no"); });
+  CHECK_THROWS_WITH(beside.take(), "no");
+  bool was_stopped = false;
+  beside.begin([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    was_stopped = true;
+    return 0.0;
+  });
+  beside.drop();
+  CHECK(was_stopped);
+  CHECK(!beside.is_at_work());
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -23,18 +23,19 @@ namespace tofstream {
 namespace {
 
 // In 1/cm.
-Image map_of(const std::filesystem::path& path) {
+Image map_of(const std::filesystem::path& path, std::string_view parameter) {
   if (const Image* given = find_memory_image(path)) return *given;
-  require_readable(path,
-                   "--set mu_map=FILE names another, and 'tofstream phantom NAME --mu -o FILE' makes a phantom's");
+  require_readable(path, fmt::format("--set {}=FILE names another, and 'tofstream phantom NAME --mu -o FILE' makes a "
+                                     "phantom's",
+                                     parameter));
   return read_image_file(path);
 }
 
 }  // namespace
 
-Image read_mu_map(const std::filesystem::path& path) {
+Image read_mu_map(const std::filesystem::path& path, std::string_view parameter) {
   constexpr float per_cm_to_per_mm = 0.1f;
-  Image mu = map_of(path);
+  Image mu = map_of(path, parameter);
   for (float& value : mu.voxels.span()) {
     if (!(value >= 0)) throw std::runtime_error(fmt::format("{}: attenuation must not be negative", path.string()));
     value *= per_cm_to_per_mm;

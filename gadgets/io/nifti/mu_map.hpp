@@ -5,14 +5,15 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "kernels/types/image.hpp"
 
 namespace tofstream {
 
 /// The map in 1/mm. Throws std::runtime_error, one line that names the file, if it is not an image or has a negative
-/// voxel.
-Image read_mu_map(const std::filesystem::path& path);
+/// voxel, or is missing: then also by which `parameter` of pipelines another is named.
+Image read_mu_map(const std::filesystem::path& path, std::string_view parameter = "mu_map");
 
 /// Throws std::runtime_error, one line, where a map's largest value betrays another unit than 1/cm at 511 keV: below
 /// 0.03 (water has 0.096) it would be 1/mm, above 3 (lead has 1.8) Hounsfield units. A map of zeros is taken.

@@ -64,19 +64,23 @@ struct CountedLattice {
   /// Calls add(number of a sample, share of the weight) for the samples about a place: linear in its line, so that a sample
   /// counts what is within a spacing of it, and Gaussian in ToF. Places beyond the outermost samples are not counted.
   template <class Add>
-  TOFSTREAM_HOST_DEVICE void lay_down(SinogramPlace place, double weight, const Add& add) const {
+  TOFSTREAM_HOST_DEVICE void lay_down(const SinogramPlace& place, double weight, const Add& add) const {
+    for (int corner = 0; corner < corners; ++corner) lay_down_at(corner, place, weight, 0, 1, add);
+  }
+
+  static constexpr int corners = 16;  // lines about a place
+  /// The same for one of these lines, and of its samples of ToF the one `from` after the first and every `every`-th from
+  /// there on.
+  template <class Add>
+  TOFSTREAM_HOST_DEVICE void lay_down_at(int corner, const SinogramPlace& place, double weight, int from, int every,
+                                         const Add& add) const {
     constexpr double pi = 3.14159265358979324;
     const double turn = static_cast<double>(place.phi) / pi * size[1];
-    for (int step = 0; step < 2; ++step) {
-      int angle = static_cast<int>(turn) + step;
-      const double of_angle = 1 - std::abs(turn - angle);
-      SinogramPlace here = place;
-      if (angle >= size[1]) {  // the line turned over
-        angle -= size[1];
-        here = {-place.s, place.phi, place.z_b, place.z_a, -place.tof};
-      }
-      lay_down_at(angle, here, weight * of_angle, add);
-    }
+    const int angle = static_cast<int>(turn) + (corner >> 3);
+    const double of_angle = weight * (1 - std::abs(turn - angle));
+    if (angle < size[1]) return lay_down_line(corner & 7, angle, place, of_angle, from, every, add);
+    const SinogramPlace turned_over{-place.s, place.phi, place.z_b, place.z_a, -place.tof};
+    lay_down_line(corner & 7, angle - size[1], turned_over, of_angle, from, every, add);
   }
 
  private:
@@ -92,33 +96,35 @@ struct CountedLattice {
   }
 
   template <class Add>
-  TOFSTREAM_HOST_DEVICE void lay_down_at(int angle, const SinogramPlace& place, double weight, const Add& add) const {
+  TOFSTREAM_HOST_DEVICE void lay_down_line(int corner, int angle, const SinogramPlace& place, double weight, int from,
+                                           int every, const Add& add) const {
     const Pair s = about(static_cast<double>(place.s), radial_mm, size[0]),
                a = about(static_cast<double>(place.z_a), axial_mm, size[2]),
                b = about(static_cast<double>(place.z_b), axial_mm, size[3]);
-    for (int corner = 0; corner < 8; ++corner) {
-      const int ds = corner & 1, da = corner >> 1 & 1, db = corner >> 2;
-      const double share = weight * s.share[ds] * a.share[da] * b.share[db];
-      if (!(share > 0)) continue;
-      const std::int64_t line =
-          s.first + ds +
-          std::int64_t{size[0]} *
-              (angle + std::int64_t{size[1]} * (a.first + da + std::int64_t{size[2]} * (b.first + db)));
-      lay_down_tof(line, place, share, add);
-    }
+    const int ds = corner & 1, da = corner >> 1 & 1, db = corner >> 2;
+    const double share = weight * s.share[ds] * a.share[da] * b.share[db];
+    if (!(share > 0)) return;
+    const std::int64_t line =
+        s.first + ds +
+        std::int64_t{size[0]} *
+            (angle + std::int64_t{size[1]} * (a.first + da + std::int64_t{size[2]} * (b.first + db)));
+    lay_down_tof(line, place, share, from, every, add);
   }
 
   template <class Add>
-  TOFSTREAM_HOST_DEVICE void lay_down_tof(std::int64_t line, const SinogramPlace& place, double weight,
-                                          const Add& add) const {
-    if (size[4] == 1) return add(line, weight);
+  TOFSTREAM_HOST_DEVICE void lay_down_tof(std::int64_t line, const SinogramPlace& place, double weight, int from,
+                                          int every, const Add& add) const {
+    if (size[4] == 1) {
+      if (from == 0) add(line, weight);
+      return;
+    }
     constexpr double cut = 5, root_of_two_pi = 2.50662827463100050;
     const double middle = 0.5 * (size[4] - 1), reach = cut * tof_sigma_mm / tof_mm;
     const double at = static_cast<double>(place.tof) / tof_mm + middle;
     const double low = std::ceil(at - reach), high = std::floor(at + reach);
     const int first = low > 0 ? static_cast<int>(low) : 0;
     const int last = high < size[4] - 1 ? static_cast<int>(high) : size[4] - 1;
-    for (int t = first; t <= last; ++t) {
+    for (int t = first + from; t <= last; t += every) {
       const double apart = (t - at) * tof_mm / tof_sigma_mm;
       add(line + lines() * t, weight * std::exp(-0.5 * apart * apart) * tof_mm / (tof_sigma_mm * root_of_two_pi));
     }
@@ -129,6 +135,13 @@ struct CountedLattice {
 struct CountedCoincidence {
   SinogramPlace place;
   double weight = 0;
+};
+
+/// What a coincidence needs of its first photon.
+struct FirstPhoton {
+  Vec3d at_mm;  // where it was recorded
+  double path_mm = 0, weight = 0;
+  int scatters = 0;
 };
 
 struct HistoryLaw {
@@ -144,29 +157,48 @@ struct HistoryLaw {
   /// A decay's coincidence. Its weight is in units of 4 pi R: what the pair's own efficiency and the density of lines about
   /// the place divide it by (multiple_scatter.hpp).
   TOFSTREAM_HOST_DEVICE CountedCoincidence follow(std::uint64_t number) const {
-    constexpr double pi = 3.14159265358979324;
     CounterRandom random(seed, number);
+    Photon one = start(random), two{one.at_mm, -1.0 * one.direction};
+    if (!is_within(one) || !leaves(one, matter, least_keV, random)) return {};
+    const FirstPhoton first = first_of(one);
+    if (!(first.weight > 0) || !leaves(two, matter, least_keV, random)) return {};
+    return coincidence(first, two);
+  }
+
+  // The parts of follow(), in their order: between them photons are followed through the matter.
+
+  /// A decay's first photon; the second one starts at the same place, in the opposite direction.
+  template <class Random>
+  TOFSTREAM_HOST_DEVICE Photon start(Random& random) const {
+    constexpr double pi = 3.14159265358979324;
     const Vec3d at = decays.draw(random);
-    if (at.x * at.x + at.y * at.y >= radius_mm * radius_mm) return {};
     const double cosine = 2 * random.uniform() - 1;
-    const Vec3d direction = turned({0, 0, 1}, cosine, 2 * pi * random.uniform());
-    Photon one{at, direction}, two{at, -1.0 * direction};
-    double weight = 1;
-    for (Photon* const photon : {&one, &two}) {
-      weight *= arrives(*photon, random);
-      if (!(weight > 0)) return {};
-    }
-    if (one.scatters + two.scatters < from_order) return {};
+    return {at, turned({0, 0, 1}, cosine, 2 * pi * random.uniform())};
+  }
+
+  /// Whether it starts within the detectors.
+  TOFSTREAM_HOST_DEVICE bool is_within(const Photon& photon) const {
+    return photon.at_mm.x * photon.at_mm.x + photon.at_mm.y * photon.at_mm.y < radius_mm * radius_mm;
+  }
+
+  /// Of a photon that has left matter; weight 0 where it is not recorded.
+  TOFSTREAM_HOST_DEVICE FirstPhoton first_of(Photon& photon) const {
+    const double weight = recorded(photon);
+    return {photon.at_mm, photon.path_mm, weight, photon.scatters};
+  }
+
+  /// With the second photon, which has left matter.
+  TOFSTREAM_HOST_DEVICE CountedCoincidence coincidence(const FirstPhoton& one, Photon& two) const {
+    const double weight = one.weight * recorded(two);
+    if (!(weight > 0) || one.scatters + two.scatters < from_order) return {};
     const Lor lor{one.at_mm.as<float>(), two.at_mm.as<float>(), static_cast<float>(0.5 * (one.path_mm - two.path_mm))};
     const SinogramPlace place = sinogram_place(lor);
     return {place, weight * over_own(one.at_mm, two.at_mm, static_cast<double>(place.s))};
   }
 
  private:
-  /// Follows a photon to the detectors; how many of it are recorded, relative to one of 511 keV that is stopped.
-  template <class Random>
-  TOFSTREAM_HOST_DEVICE double arrives(Photon& photon, Random& random) const {
-    if (!leaves(photon, matter, least_keV, random)) return 0;
+  /// Takes a photon to the detectors; how many of it are recorded, relative to one of 511 keV that is stopped.
+  TOFSTREAM_HOST_DEVICE double recorded(Photon& photon) const {
     const Vec3d p = photon.at_mm, u = photon.direction;
     const double across = u.x * u.x + u.y * u.y, outwards = p.x * u.x + p.y * u.y;
     const double root = outwards * outwards - across * (p.x * p.x + p.y * p.y - radius_mm * radius_mm);

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
-#include <vector>
+#include <span>
 
 #include "kernels/memory/memory.hpp"
 #include "kernels/ring/scatter/history.hpp"
@@ -18,7 +18,7 @@ TOFSTREAM_HOST_DEVICE inline std::int64_t in_units(double weight) {
 }
 
 struct CountedBatch {
-  std::vector<std::int64_t> counts;  // at each sample, in units
+  std::span<const std::int64_t> counts;  // at each sample, in units
   std::int64_t recorded = 0;
 };
 

@@ -1,6 +1,8 @@
 // Batches of decays on the CPU, and the choice of backend: see history_batch.hpp.
 #include <algorithm>
 #include <cstddef>
+#include <functional>
+#include <vector>
 
 #include <tbb/blocked_range.h>
 #include <tbb/enumerable_thread_specific.h>
@@ -16,36 +18,43 @@ namespace {
 class CpuHistoryBatches final : public HistoryBatches {
  public:
   CpuHistoryBatches(const HistoryLaw& law, const CountedLattice& lattice)
-      : law_(law), lattice_(lattice), of_threads_([this] { return empty(); }) {}
+      : law_(law), lattice_(lattice), of_threads_([this] { return Counts(values()); }), sum_(values()) {}
 
   const CountedBatch& follow(std::int64_t first, std::int64_t count) override {
-    for (CountedBatch& each : of_threads_) each = empty();
+    for (Counts& each : of_threads_) each = Counts(values());
     tbb::parallel_for(tbb::blocked_range<std::int64_t>(first, first + count, 4096), [&](const auto& range) {
-      CountedBatch& mine = of_threads_.local();
+      Counts& mine = of_threads_.local();
       for (std::int64_t n = range.begin(); n < range.end(); ++n) {
         const CountedCoincidence found = law_.follow(static_cast<std::uint64_t>(n));
         if (!(found.weight > 0)) continue;
         ++mine.recorded;
         lattice_.lay_down(found.place, found.weight, [&](std::int64_t sample, double weight) {
-          mine.counts[static_cast<std::size_t>(sample)] += in_units(weight);
+          mine.at_samples[static_cast<std::size_t>(sample)] += in_units(weight);
         });
       }
     });
-    sum_ = empty();
-    for (const CountedBatch& each : of_threads_) {
+    sum_ = Counts(values());
+    for (const Counts& each : of_threads_) {
       sum_.recorded += each.recorded;
-      std::ranges::transform(sum_.counts, each.counts, sum_.counts.begin(), std::plus<>());
+      std::ranges::transform(sum_.at_samples, each.at_samples, sum_.at_samples.begin(), std::plus<>());
     }
-    return sum_;
+    batch_ = {sum_.at_samples, sum_.recorded};
+    return batch_;
   }
 
  private:
-  CountedBatch empty() const { return {std::vector<std::int64_t>(static_cast<std::size_t>(lattice_.values()), 0), 0}; }
+  struct Counts {
+    explicit Counts(std::size_t values) : at_samples(values, 0) {}
+    std::vector<std::int64_t> at_samples;
+    std::int64_t recorded = 0;
+  };
+  std::size_t values() const { return static_cast<std::size_t>(lattice_.values()); }
 
   HistoryLaw law_;
   CountedLattice lattice_;
-  tbb::enumerable_thread_specific<CountedBatch> of_threads_;
-  CountedBatch sum_;
+  tbb::enumerable_thread_specific<Counts> of_threads_;
+  Counts sum_;
+  CountedBatch batch_;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
 #include "kernels/ring/scatter/history_batch.hpp"
@@ -90,13 +91,20 @@ class CountedSum {
   void add(const CountedBatch& batch) {
     ++batches_;
     recorded_ += batch.recorded;
-    for (std::size_t v = 0; v < sums_.size(); ++v) sums_[v] += static_cast<double>(batch.counts[v]);
-    for (std::size_t line = 0; line < squares_.size(); ++line) {
-      double here = 0;
-      for (std::size_t v = line; v < sums_.size(); v += squares_.size()) here += static_cast<double>(batch.counts[v]);
-      lines_[line] += here;
-      squares_[line] += here * here;
-    }
+    constexpr std::size_t at_once = 512;  // lines, whose samples of ToF lie apart
+    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, lines_.size(), at_once), [&](const auto& lines) {
+      std::vector<double> here(lines.size());
+      for (std::size_t tof = 0; tof < sums_.size(); tof += lines_.size())
+        for (std::size_t n = 0; n < here.size(); ++n) {
+          const auto count = static_cast<double>(batch.counts[tof + lines.begin() + n]);
+          sums_[tof + lines.begin() + n] += count;
+          here[n] += count;
+        }
+      for (std::size_t n = 0; n < here.size(); ++n) {
+        lines_[lines.begin() + n] += here[n];
+        squares_[lines.begin() + n] += here[n] * here[n];
+      }
+    });
   }
 
   int batches() const { return batches_; }
@@ -129,6 +137,7 @@ ScatterEstimate as_estimate(const CountedLattice& lattice, const std::vector<dou
   const double per_mm = made.has_tof() ? 1 / lattice.tof_mm : 1;
   const double cell = lattice.radial_mm * std::numbers::pi / lattice.size[1] * lattice.axial_mm * lattice.axial_mm;
   const auto whole = [&](int at, int axis) { return at == 0 || at + 1 == lattice.size[axis] ? 0.5 : 1.0; };
+  made.values.reserve(counts.size());
   std::size_t v = 0;
   for (int t = 0; t < lattice.size[4]; ++t)
     for (int b = 0; b < lattice.size[3]; ++b)
@@ -140,25 +149,57 @@ ScatterEstimate as_estimate(const CountedLattice& lattice, const std::vector<dou
   return made;
 }
 
-/// The estimate at other samples, linear between its own.
+/// Where a sample of one axis lies among those of another.
+struct Between {
+  std::size_t first = 0;
+  float share = 0;  // of the second
+};
+
+/// Both axes are symmetric about 0; `sign`: -1 of samples that are turned over. Beyond the outermost samples these are kept.
+std::vector<Between> between_samples(int samples, float spacing, int of, float of_spacing, float sign = 1) {
+  std::vector<Between> made;
+  for (int k = 0; k < samples; ++k) {
+    const float mm = sign * (static_cast<float>(k) - 0.5f * static_cast<float>(samples - 1)) * spacing;
+    const float at = std::clamp(mm / of_spacing + 0.5f * static_cast<float>(of - 1), 0.0f, static_cast<float>(of - 1));
+    const int first = std::min(static_cast<int>(at), of - 2);
+    made.push_back({static_cast<std::size_t>(first), at - static_cast<float>(first)});
+  }
+  return made;
+}
+
+/// The estimate at lines of its own reach that lie between its own, which are at least two across and along z, and at its
+/// own samples of ToF: linear between lines.
 ScatterEstimate resampled(const ScatterEstimate& from, const ScatterEstimate& lattice) {
   ScatterEstimate made = lattice;
   made.values.resize(validate_lattice(made));
-  const auto at = [](int k, int n, float spacing) {
-    return (static_cast<float>(k) - 0.5f * static_cast<float>(n - 1)) * spacing;
-  };
-  const std::array<int, 5> n = made.size;
-  const std::size_t row = static_cast<std::size_t>(n[0]), rows = made.values.size() / row;
+  const auto size = [](const ScatterEstimate& of, std::size_t axis) { return static_cast<std::size_t>(of.size[axis]); };
+  const auto s_at = between_samples(made.size[0], made.radial_mm, from.size[0], from.radial_mm),
+             s_over = between_samples(made.size[0], made.radial_mm, from.size[0], from.radial_mm, -1),
+             z_at = between_samples(made.size[2], made.axial_mm, from.size[2], from.axial_mm);
+  const std::size_t row = size(made, 0), rows = made.values.size() / row;
+  const std::size_t p_of = size(from, 0), a_of = p_of * size(from, 1), b_of = a_of * size(from, 2),
+                    t_of = b_of * size(from, 3);
   tbb::parallel_for(std::size_t{0}, rows, [&](std::size_t number) {
-    const int r = static_cast<int>(number);
-    const int p = r % n[1], a = r / n[1] % n[2], b = r / n[1] / n[2] % n[3], t = r / n[1] / n[2] / n[3];
-    SinogramPlace place{.phi = static_cast<float>(p * std::numbers::pi / n[1]),
-                        .z_a = at(a, n[2], made.axial_mm),
-                        .z_b = at(b, n[3], made.axial_mm),
-                        .tof = at(t, n[4], made.tof_mm)};
-    for (int s = 0; s < n[0]; ++s) {
-      place.s = at(s, n[0], made.radial_mm);
-      made.values[number * row + static_cast<std::size_t>(s)] = scatter_at(from, place);
+    const std::size_t p = number % size(made, 1), a = number / size(made, 1) % size(made, 2),
+                      b = number / size(made, 1) / size(made, 2) % size(made, 3),
+                      t = number / size(made, 1) / size(made, 2) / size(made, 3);
+    float* const to = made.values.data() + number * row;
+    const std::size_t turn = p * size(from, 1);  // in steps of pi over both numbers of angles
+    const float of_second = static_cast<float>(turn % size(made, 1)) / static_cast<float>(size(made, 1));
+    for (unsigned corner = 0; corner < 8; ++corner) {
+      const std::size_t angle = turn / size(made, 1) + (corner & 1);
+      const bool is_over = angle == size(from, 1);  // the line of angle 0, turned over
+      const Between &z_a = z_at[is_over ? b : a], &z_b = z_at[is_over ? a : b];
+      const float weight = (corner & 1 ? of_second : 1 - of_second) * (corner & 2 ? z_a.share : 1 - z_a.share) *
+                           (corner & 4 ? z_b.share : 1 - z_b.share);
+      if (weight == 0) continue;
+      const std::size_t tof = is_over ? size(from, 4) - 1 - t : t;
+      const float* const line = from.values.data() + (is_over ? 0 : angle) * p_of +
+                                (z_a.first + (corner >> 1 & 1)) * a_of + (z_b.first + (corner >> 2)) * b_of +
+                                tof * t_of;
+      const std::vector<Between>& s = is_over ? s_over : s_at;
+      for (std::size_t n = 0; n < row; ++n)
+        to[n] += weight * (line[s[n].first] + s[n].share * (line[s[n].first + 1] - line[s[n].first]));
     }
   });
   return made;

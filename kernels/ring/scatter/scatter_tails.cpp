@@ -193,15 +193,15 @@ ScatterTails::ScatterTails(const Image& mu_per_mm, double margin_mm, double reac
 
 void ScatterTails::add(const EventBatch& batch, std::int64_t most_events) {
   if (batch.count == 0 || !batch.detectors) return;
-  scanner_ = batch.scanner;
-  has_tof_ = !batch.tof_mm.empty() && batch.tof.sigma_mm > 0;
-  exposed_s_ += batch.duration_s * batch.exposure;
-  const std::uint64_t begin = std::exchange(seen_, seen_ + static_cast<std::uint64_t>(batch.count));
-  const std::uint64_t first = (stride_ - begin % stride_) % stride_;
+  noted_.scanner = batch.scanner;
+  noted_.has_tof = !batch.tof_mm.empty() && batch.tof.sigma_mm > 0;
+  noted_.exposed_s += batch.duration_s * batch.exposure;
+  const std::uint64_t begin = std::exchange(noted_.seen, noted_.seen + static_cast<std::uint64_t>(batch.count));
+  const std::uint64_t first = (noted_.stride - begin % noted_.stride) % noted_.stride;
   const EventBatch some =
       on_host(batch.memory())
-          ? every(batch, static_cast<std::int64_t>(first), static_cast<std::int64_t>(stride_))
-          : every(batch.to(Memory::host), static_cast<std::int64_t>(first), static_cast<std::int64_t>(stride_));
+          ? every(batch, static_cast<std::int64_t>(first), static_cast<std::int64_t>(noted_.stride))
+          : every(batch.to(Memory::host), static_cast<std::int64_t>(first), static_cast<std::int64_t>(noted_.stride));
   if (some.count == 0) return;
   const EventView events = some.view();
   Buffer<float> left(Memory::host, some.count);
@@ -211,21 +211,22 @@ void ScatterTails::add(const EventBatch& batch, std::int64_t most_events) {
   for (std::int64_t i = 0; i < some.count; ++i) {
     const Lor lor = events.lor(i);
     if (left[i] < beside || !reach.touches(lor.end1, lor.end2)) continue;
-    events_.push_back({sinogram_place(lor), events.additive ? events.additive[i] : 0.0f,
-                       has_tof_ ? events.bin_width_mm(i) : 1.0f, events.counts ? events.counts[i] : 1.0f,
-                       begin + first + static_cast<std::uint64_t>(i) * stride_});
+    noted_.events.push_back({sinogram_place(lor), events.additive ? events.additive[i] : 0.0f,
+                             noted_.has_tof ? events.bin_width_mm(i) : 1.0f, events.counts ? events.counts[i] : 1.0f,
+                             begin + first + static_cast<std::uint64_t>(i) * noted_.stride});
   }
-  looked_at_ += static_cast<std::uint64_t>(some.count);
-  while (looked_at_ > static_cast<std::uint64_t>(most_events)) thin_out();
+  noted_.looked_at += static_cast<std::uint64_t>(some.count);
+  while (noted_.looked_at > static_cast<std::uint64_t>(most_events)) thin_out();
 }
 
 void ScatterTails::thin_out() {
-  stride_ *= 2;
-  looked_at_ /= 2;
-  std::erase_if(events_, [&](const TailEvent& event) { return event.number % stride_ != 0; });
+  noted_.stride *= 2;
+  noted_.looked_at /= 2;
+  std::erase_if(noted_.events, [&](const TailEvent& event) { return event.number % noted_.stride != 0; });
 }
 
-std::vector<ScatterTails::Mixed> ScatterTails::mixed(const ScatterEstimate& estimate) const {
+std::vector<ScatterTails::Mixed> ScatterTails::mixed(const std::vector<TailEvent>& noted,
+                                                     const ScatterEstimate& estimate) {
   // c / m of randoms, for a mm of ToF, does not depend on crystals' efficiencies: it changes slowly from line to line.
   struct Mean {
     double sum = 0, count = 0;
@@ -237,14 +238,14 @@ std::vector<ScatterTails::Mixed> ScatterTails::mixed(const ScatterEstimate& esti
                      static_cast<int>(std::abs(event.place.z_b - event.place.z_a) / axial_mm));
   };
   std::map<std::pair<int, int>, Mean> cells;
-  for (const TailEvent& event : events_)
+  for (const TailEvent& event : noted)
     if (std::isfinite(event.additive)) {
       Mean& mean = cells[cell_of(event)];
       mean.sum += static_cast<double>(event.count * event.additive / width_of(event));
       mean.count += static_cast<double>(event.count);
     }
   std::vector<Mixed> made;
-  for (const TailEvent& event : events_) {
+  for (const TailEvent& event : noted) {
     const float scatter = scatter_at(estimate, event.place);
     if (!(scatter > 0) || !std::isfinite(event.additive)) continue;
     const Mean& mean = cells.at(cell_of(event));
@@ -256,24 +257,25 @@ std::vector<ScatterTails::Mixed> ScatterTails::mixed(const ScatterEstimate& esti
 }
 
 // They are the same for every estimate, and most of the time that a first fit takes.
-void ScatterTails::find_pairs() {
-  if (std::exchange(scanner_of_pairs_, scanner_) == scanner_) return;
+void ScatterTails::find_pairs(const std::shared_ptr<const Scanner>& scanner) {
+  if (std::exchange(scanner_of_pairs_, scanner) == scanner) return;
   pairs_.clear();
   constexpr std::int64_t most_pairs = 4'000'000;
-  for_each_pair_line(*scanner_, box_, {.exact_pairs = most_pairs, .sampled_pairs = most_pairs}, &body_,
+  for_each_pair_line(*scanner, box_, {.exact_pairs = most_pairs, .sampled_pairs = most_pairs}, &body_,
                      [&](const EventView& pairs, const float* values, double) {
                        for (std::int64_t i = 0; i < pairs.count; ++i)
                          if (values[i] > 0) pairs_.push_back({sinogram_place(pairs.lor(i)), values[i]});
                      });
 }
 
-TailFit ScatterTails::fit(const ScatterEstimate& estimate, double reference_s, double least_counts) {
+TailFit ScatterTails::fit(const Noted& noted, const ScatterEstimate& estimate, double reference_s,
+                          double least_counts) {
   TailFit made;
-  for (const TailEvent& event : events_) made.counts += static_cast<double>(event.count);
-  if (!scanner_) return made;
-  find_pairs();
+  for (const TailEvent& event : noted.events) made.counts += static_cast<double>(event.count);
+  if (!noted.scanner) return made;
+  find_pairs(noted.scanner);
   const ScatterEstimate lines = estimate.has_tof() ? estimate.without_tof() : estimate;
-  const double counts_of_rate = exposed_s_ / static_cast<double>(stride_) / reference_s;
+  const double counts_of_rate = noted.exposed_s / static_cast<double>(noted.stride) / reference_s;
   std::vector<double> counts(pairs_.size());
   tbb::parallel_for(std::size_t{0}, pairs_.size(), [&](std::size_t n) {
     counts[n] = static_cast<double>(pairs_[n].value * scatter_at(lines, pairs_[n].place)) * counts_of_rate;
@@ -286,7 +288,7 @@ TailFit ScatterTails::fit(const ScatterEstimate& estimate, double reference_s, d
   made.z_mm = expected.places(std::max(static_cast<int>(std::min(made.scatter / least_counts, 1000.0)), 1), apart_mm);
   made.factors.assign(made.z_mm.size(), 1.0);
   const std::vector<double> of_places = expected.of_places(made.z_mm);
-  const std::vector<Mixed> events = mixed(has_tof_ ? estimate : lines);
+  const std::vector<Mixed> events = mixed(noted.events, noted.has_tof ? estimate : lines);
   fit_factors(events, of_places, made);
   double sum = 0, information = 0;
   for (std::size_t n = 0; n < made.factors.size(); ++n) {

@@ -30,6 +30,20 @@ class ScatterTails {
  public:
   static constexpr double least_factor = 0.25, most_factor = 4;
 
+  struct TailEvent {
+    SinogramPlace place;
+    float additive = 0, width_mm = 1, count = 1;
+    std::uint64_t number = 0;
+  };
+  /// What a fit takes of the events.
+  struct Noted {
+    std::shared_ptr<const Scanner> scanner;
+    bool has_tof = false;
+    std::vector<TailEvent> events;
+    std::uint64_t seen = 0, stride = 1, looked_at = 0;
+    double exposed_s = 0;
+  };
+
   /// The body is where the map has at least `least_mu_per_mm`, and `margin_mm` about it; lines count that pass it
   /// within `reach_mm` of its box. The map lies on the host, on any grid. Throws std::invalid_argument for a map
   /// without matter.
@@ -47,14 +61,14 @@ class ScatterTails {
   /// where delayeds are few: events on pairs whose detectors had none by chance would all be taken for scatter.
   /// `estimate` is of the events' terms: of an image that counts the decays of `reference_s`. Pairs are sampled where
   /// there are more than some millions. 1 with no error where nothing is expected in the tails.
-  TailFit fit(const ScatterEstimate& estimate, double reference_s, double least_counts = 5000);
+  TailFit fit(const ScatterEstimate& estimate, double reference_s, double least_counts = 5000) {
+    return fit(noted_, estimate, reference_s, least_counts);
+  }
+  /// The same of what noted() was at some time; one such call at a time, beside which add() may be called.
+  TailFit fit(const Noted& noted, const ScatterEstimate& estimate, double reference_s, double least_counts = 5000);
+  const Noted& noted() const { return noted_; }
 
  private:
-  struct TailEvent {
-    SinogramPlace place;
-    float additive = 0, width_mm = 1, count = 1;
-    std::uint64_t number = 0;
-  };
   // An event with what it has of randoms for one of scatter.
   struct Mixed {
     double z_mm, randoms, count;
@@ -65,19 +79,15 @@ class ScatterTails {
     float value = 0;
   };
   void thin_out();
-  void find_pairs();
-  std::vector<Mixed> mixed(const ScatterEstimate& estimate) const;
+  void find_pairs(const std::shared_ptr<const Scanner>& scanner);
+  static std::vector<Mixed> mixed(const std::vector<TailEvent>& noted, const ScatterEstimate& estimate);
 
   Image body_;  // 1 / mm where there is body, so that no line through it is left
   Attenuation through_body_;
   Grid box_;  // one voxel
-  std::shared_ptr<const Scanner> scanner_;
-  bool has_tof_ = false;
-  std::vector<TailEvent> events_;
+  Noted noted_;
   std::shared_ptr<const Scanner> scanner_of_pairs_;
   std::vector<TailPair> pairs_;  // of that scanner: the same for every estimate
-  std::uint64_t seen_ = 0, stride_ = 1, looked_at_ = 0;
-  double exposed_s_ = 0;
 };
 
 }  // namespace tofstream

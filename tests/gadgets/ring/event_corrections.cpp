@@ -259,6 +259,7 @@ TEST_CASE("a mu map in Hounsfield units or 1/mm is refused by events, projectors
   for (const char* map : {"mu_map", "hardware_mu_map"}) {
     refused(map, hounsfield, "hu.nii: its largest value is 45, and attenuation at 511 keV in 1/cm has 0.096 in water");
     refused(map, per_mm, "is it in 1/mm?");
+    refused(map, (folder / "none.nii").string(), fmt::format("no such file; --set {}=FILE names another", map).c_str());
   }
   CHECK_THROWS_WITH(
       RegisteredGadgetTest<Additive<EventBatch>>("single_scatter", fmt::format("{{mu_map: {}}}", hounsfield)),

@@ -7,6 +7,7 @@ import numpy as np
 
 from . import memory
 from .data import TYPES, Events, Image
+from .recorder import Recorder
 from .views import Plan, Views
 
 
@@ -16,7 +17,11 @@ class BadOutput(Exception):
 
 class Info:
     """What is known of a message: sequence, origin (the source's number of it), first_event, end_event, ingress_s (on
-    time.monotonic()'s clock) and, of events, start_s and duration_s."""
+    time.monotonic()'s clock) and, of events, start_s and duration_s. Of a source: path and scanner, its parameters (""
+    and None where they are not given)."""
+
+    path: str = ""
+    scanner: Optional[Recorder] = None
 
     def __init__(self, known, payload):
         for name, value in known.items():
@@ -41,6 +46,15 @@ class Info:
         said = {"rejected": self._rejected, "reported": self._reported}
         self._rejected, self._reported = {}, {}
         return said
+
+
+def recorder_of(header, arena, lease):
+    """The scanner of a source of events, as a request tells of it."""
+    positions, pairs, tof = header["positions"], header["pairs"], header.get("tof")
+    table = arena.lent(positions["offset"], 4 * positions["count"], np.float32, lease).reshape(-1, 4)[:, :3]
+    counted = arena.lent(pairs["offset"], pairs["count"], np.uint32, lease)
+    return Recorder(header["name"], table, header["modules"], header["size_mm"], counted,
+                    (tof["sigma_mm"], tof["bin_mm"], tof["window_mm"]) if tof else None)
 
 
 def from_header(kind, header, arena, lease):

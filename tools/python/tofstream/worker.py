@@ -66,6 +66,8 @@ class Worker:
         if self.takes in request:
             given = convert.from_header(self.takes, request[self.takes], self.arena, self.arena.lease(request["lease"]))
         info = convert.Info(request["info"], given)
+        if scanner := request.get("scanner"):
+            info.scanner = convert.recorder_of(scanner, self.arena, self.arena.lease(request["lease"]))
         result = self.script.call(request["do"], given, info)
         if hasattr(result, "__next__") or isinstance(result, (list, tuple)):
             self.give_several(iter(result), given, info)
