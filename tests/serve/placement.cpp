@@ -1,8 +1,12 @@
 // Where a run goes, of places with any load and memory; and what a server says of itself, read back.
 #include "tools/serve/placement.hpp"
 
+#include <regex>
+
 #include <doctest/doctest.h>
 
+#include "tests/command/command.hpp"
+#include "tools/serve/fleet_figures.hpp"
 #include "tools/serve/protocol.hpp"
 
 using namespace tofstream::serve;
@@ -83,5 +87,16 @@ TEST_CASE("a server's health is read back as it was told, and what is none is re
   CHECK_THROWS_AS(read_health(json), BadMessage);
   CHECK_THROWS_AS(read_health(nullptr), BadMessage);
   CHECK_THROWS_AS(read_health({{"version", 1}}), BadMessage);
+}
+TEST_CASE("the metrics of a fleet are those that its document names") {
+  const std::string text = metrics_text({{.name = "tcp://gpu1:5557", .places = {place(1, 60, 3)}, .begun = 7}});
+  CHECK(text.find("tofstream_server_runs_total{server=\"tcp://gpu1:5557\"} 7") != std::string::npos);
+  CHECK(text.find("tofstream_server_waiting{server=\"tcp://gpu1:5557\",place=\"\"} 3") != std::string::npos);
+  const std::string document = tofstream::text_of("share/doc/fleet.md");
+  static const std::regex type("# TYPE tofstream_(server_[a-z_]+) ");
+  int metrics = 0;
+  for (std::sregex_iterator found(text.begin(), text.end(), type), end; found != end; ++found, ++metrics)
+    CHECK_MESSAGE(document.find("`" + (*found)[1].str() + "`") != std::string::npos, (*found)[1].str());
+  CHECK(metrics == 12);
 }
 // SPDX-License-Identifier: Apache-2.0

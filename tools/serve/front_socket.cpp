@@ -1,10 +1,15 @@
 // A ROUTER socket: see front_socket.hpp.
 #include "tools/serve/front_socket.hpp"
 
+#include <algorithm>
 #include <stdexcept>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "core/base/log.hpp"
 #include "tools/serve/protocol.hpp"
@@ -25,6 +30,21 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// ZeroMQ takes a socket of ipc over from whoever listens there, who then hears of no client any more.
+void require_free(const std::string& endpoint) {
+  constexpr std::string_view ipc = "ipc://";
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (!endpoint.starts_with(ipc) || endpoint.size() - ipc.size() >= sizeof address.sun_path) return;
+  std::ranges::copy(endpoint.substr(ipc.size()), address.sun_path);
+  const int descriptor = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const bool is_taken = ::connect(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  ::close(descriptor);
+  if (is_taken)
+    throw std::runtime_error(
+        fmt::format("cannot serve at {}: another program listens there; name another endpoint", endpoint));
+}
+
 }  // namespace
 
 FrontSocket::FrontSocket(const FrontSettings& settings)
@@ -35,6 +55,7 @@ FrontSocket::FrontSocket(const FrontSettings& settings)
               .keys = settings.keys,
               .warn = [](std::string_view text) { program_log().warn("{}", text); },
               .largest_message = settings.largest_frame + message_header_bytes}) {
+  require_free(settings.endpoint);
   raise_descriptor_limit();
   const auto patience_ms = static_cast<int>(settings.patience.count());
   socket_.set(zmq::sockopt::router_mandatory, true);  // sending to a client that is gone is an error

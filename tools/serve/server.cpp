@@ -39,18 +39,6 @@ constexpr std::chrono::milliseconds look_around{100};
 constexpr std::chrono::milliseconds between_figures{200};
 constexpr std::chrono::milliseconds between_looks_at_gpu{500};
 
-void check_folders(const ServerOptions& options) {
-  if (const fs::path& folder = options.permissions.pipelines; !folder.empty() && !fs::is_directory(folder))
-    throw std::runtime_error(fmt::format("the folder of pipelines, {}, is no folder", folder.string()));
-  for (const fs::path& folder : options.permissions.data)
-    if (!fs::is_directory(folder)) throw std::runtime_error(fmt::format("--data {}: no such folder", folder.string()));
-  for (const std::string& gadget : options.permissions.gadgets)
-    if (!registry().find(gadget))
-      throw std::runtime_error(
-          fmt::format("--allow {0}: no gadget is called '{0}'{1}", gadget, did_you_mean(gadget, registry().names())));
-  make_folder(options.out);
-}
-
 // Why this server does not take a run that another one may take.
 struct TryAnother : BadMessage {
   using BadMessage::BadMessage;
@@ -68,6 +56,18 @@ std::size_t gpus_of(const Pipeline& pipeline) {
 }
 
 }  // namespace
+
+void check_folders(const ServerOptions& options) {
+  if (const fs::path& folder = options.permissions.pipelines; !folder.empty() && !fs::is_directory(folder))
+    throw std::runtime_error(fmt::format("the folder of pipelines, {}, is no folder", folder.string()));
+  for (const fs::path& folder : options.permissions.data)
+    if (!fs::is_directory(folder)) throw std::runtime_error(fmt::format("--data {}: no such folder", folder.string()));
+  for (const std::string& gadget : options.permissions.gadgets)
+    if (!registry().find(gadget))
+      throw std::runtime_error(
+          fmt::format("--allow {0}: no gadget is called '{0}'{1}", gadget, did_you_mean(gadget, registry().names())));
+  make_folder(options.out);
+}
 
 class Server::Impl {
  public:

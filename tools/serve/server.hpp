@@ -35,6 +35,10 @@ struct ServerOptions {
   std::chrono::milliseconds stop_deadline{30'000};  // after a stop: how long runs may drain
 };
 
+/// Throws std::runtime_error, in one line, where a folder or a gadget that the options name is not there; makes the
+/// folder of results.
+void check_folders(const ServerOptions& options);
+
 class Server {
  public:
   /// Binds. Throws std::runtime_error or std::invalid_argument, one line, if it cannot: the endpoint, keys, the
