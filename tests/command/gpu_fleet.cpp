@@ -67,7 +67,11 @@ TEST_CASE_FIXTURE(
   REQUIRE_MESSAGE(sent.code == 0, sent.err);
   CHECK(std::filesystem::exists(folder / "served" / ("gpu" + std::to_string(1 - first) + "-session-1") / "run.json"));
   // The process of the first one's GPU is killed: its client is told, and the process is started again.
-  const pid_t process = process_of("/gpu-" + std::to_string(first) + " --as-gpus");
+  const auto process_of_gpu = [&](int gpu) {
+    return process_of("--as-gpus " + std::to_string(gpu) + "," + std::to_string(1 - gpu) + " --pipelines " +
+                      (folder / "pipelines").string());
+  };
+  const pid_t process = process_of_gpu(first);
   REQUIRE(process > 0);
   ::kill(process, SIGKILL);
   CHECK(slow.wait() == 1);
@@ -85,7 +89,15 @@ TEST_CASE_FIXTURE(
   REQUIRE_MESSAGE(both.code == 0, both.err);
   const std::string said = text_of(log("server-0"));
   CHECK(count_of(said, "small begins, on GPU 0, 1") + count_of(said, "small begins, on GPU 1, 0") > 0);
+  // A stop while a run goes on, told to all processes at once as a service manager does: the client gets what came.
+  BackgroundProgram last(send_arguments("last", "0.001"), log("last"));
+  const auto begun = [&] { return listed()["sessions"].size(); };
+  while (begun() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  for (const int gpu : {0, 1}) ::kill(process_of_gpu(gpu), SIGTERM);
   servers[0]->signal(SIGTERM);
   CHECK(servers[0]->wait() == 0);
+  last.wait();
+  CHECK(nlohmann::json::parse(text_of(folder / "last" / "run.json"))["stopped"] == true);
+  for (const int gpu : {0, 1}) CHECK(process_of_gpu(gpu) == 0);
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -3,6 +3,7 @@
 #include "tools/serve/gpu_servers.hpp"
 
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <thread>
 
@@ -17,8 +18,21 @@ using namespace tofstream::serve;
 
 namespace {
 
+// While it lives, the variable is not set.
+struct AllVisible {
+  std::optional<std::string> before;
+  AllVisible() {
+    if (const char* set = std::getenv("CUDA_VISIBLE_DEVICES")) before = set;
+    ::unsetenv("CUDA_VISIBLE_DEVICES");
+  }
+  ~AllVisible() {
+    if (before) ::setenv("CUDA_VISIBLE_DEVICES", before->c_str(), 1);
+  }
+};
+
 // Writes what it was started with to a file of its GPU's number, and waits; `once` is run after that.
 struct Script {
+  AllVisible all;
   TemporaryFolder folder;
   std::string path = (folder / "program").string();
 
@@ -63,6 +77,8 @@ TEST_CASE("each server sees its own GPU first and the others after it, as the va
   CHECK(visible_devices(std::vector{1, 0}, std::nullopt) == "1,0");
   CHECK(visible_devices(std::vector{1, 0}, "6,7") == "7,6");
   CHECK(visible_devices(std::vector{1}, "GPU-aa,GPU-bb") == "GPU-bb");
+  CHECK_THROWS_WITH_AS(visible_devices(std::vector{1}, "0"),
+                       "CUDA_VISIBLE_DEVICES=0 has no entry for GPU 1: name a GPU that it has", std::invalid_argument);
 }
 
 TEST_CASE("a server is started for each GPU with what it needs, and all end with a signal") {
@@ -94,7 +110,7 @@ TEST_CASE("a server that ends before all have begun is told in one line, and non
   CHECK(script.said(1).find('\n') == script.said(1).size() - 1);
 }
 
-TEST_CASE("a server that ends later is started again; one that does not heed the signal ends with its owner") {
+TEST_CASE("a server that ends later is started again; one that heeds no signal ends with its owner") {
   const Script script("trap '' TERM\n" + std::string(waits));
   pid_t pid = 0;
   {
@@ -108,12 +124,23 @@ TEST_CASE("a server that ends later is started again; one that does not heed the
     CHECK(std::chrono::steady_clock::now() - began >= std::chrono::seconds(1));
     pid = process_of(line);
     REQUIRE(pid > 0);
-    servers.signal(SIGTERM);
   }
   CHECK(::kill(pid, 0) != 0);
 }
 
+TEST_CASE("a server that was told to end is not started again") {
+  const Script script(waits);
+  GpuServers servers(script.settings({0}));
+  script.said(0);
+  servers.all_have_begun();
+  ::kill(process_of("serve " + servers.addresses()[0].endpoint), SIGTERM);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  CHECK(std::ranges::count(script.said(0), '\n') == 1);
+  servers.end();
+}
+
 TEST_CASE("a program that cannot be started is told") {
+  const AllVisible all;
   GpuServers servers({.program = "/nowhere/tofstream", .arguments = {}, .gpus = {0}});
   for (;;) try {
       servers.throw_if_ended();

@@ -1,6 +1,8 @@
 // `tofstream-bench fleet`: what a dispatcher costs: the same scans to a server directly and through a dispatcher, in
 // turns, all on this machine.
 #include <chrono>
+#include <filesystem>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,12 +14,14 @@
 
 #include "core/base/log.hpp"
 #include "core/base/private_folder.hpp"
+#include "kernels/memory/devices.hpp"
 #include "tools/bench/bench.hpp"
 #include "tools/bench/machine.hpp"
 #include "tools/bench/premade_stream.hpp"
 #include "tools/command/errors.hpp"
 #include "tools/serve/client.hpp"
 #include "tools/serve/dispatcher.hpp"
+#include "tools/serve/gpu_servers.hpp"
 #include "tools/serve/server.hpp"
 
 namespace tofstream::command {
@@ -28,11 +32,13 @@ using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 constexpr double first_image_must_be_ms = 5;  // later at most
+constexpr double at_once_must_be = 1.05;      // times as long as one alone
 
 struct FleetOptions {
   std::uint64_t small_events = 20'000, events = 5'000'000, frame_events = 100'000;
   int pairs = 100, repeats = 15;
-  std::string scanner = "demo_ring", output;
+  std::string scanner = "demo_ring", output, gpus, backend = "cuda";
+  int iterations = 40;
   bool json = false;
 };
 
@@ -56,22 +62,28 @@ struct FleetTimes {
   double first_image_s = 0, whole_s = 0;  // from before the connection is made
 };
 
+struct FleetWork {
+  std::string backend, image;
+  int iterations = 1;
+};
 // A small image, so that what lies between client and server counts.
-std::string fleet_pipeline(std::uint64_t subset_events) {
-  return fmt::format(R"(backend: cpu
-image: {{size: [26, 26, 8], voxel_mm: [16, 16, 18]}}
+const FleetWork little_work{"cpu", "size: [26, 26, 8], voxel_mm: [16, 16, 18]"};
+
+std::string fleet_pipeline(const FleetWork& work, std::uint64_t subset_events) {
+  return fmt::format(R"(backend: {}
+image: {{{}}}
 gadgets:
   feed: {{use: zmq_source}}
   events: {{use: petsird_decoder, from: feed.bytes}}
-  subsets: {{use: subset_builder, from: events, events: {}, iterations: 1, reference_s: 1}}
+  subsets: {{use: subset_builder, from: events, events: {}, iterations: {}, reference_s: 1}}
   projected: {{use: joseph_projector, from: {{events: subsets, image: estimate}}, sensitivity: {{exact_pairs: 0, sampled_pairs: 20000, cache: false}}}}
   estimate: {{use: osem_update, from: projected}}
   images: {{use: zmq_image_sink, from: estimate}}
 )",
-                     subset_events);
+                     work.backend, work.image, subset_events, work.iterations);
 }
 
-FleetTimes send_once(const std::string& endpoint, const PremadeStream& stream) {
+FleetTimes send_once(const std::string& endpoint, const PremadeStream& stream, const FleetWork& work = little_work) {
   const auto began = Clock::now();
   FleetTimes times;
   serve::Client client(endpoint, {}, std::chrono::minutes(1));
@@ -81,7 +93,7 @@ FleetTimes send_once(const std::string& endpoint, const PremadeStream& stream) {
   };
   std::size_t next = 0;
   const ordered_json run_json = serve::reconstruct(
-      client, {.pipeline = "bench", .yaml = fleet_pipeline(std::max<std::uint64_t>(stream.events / 4, 1))},
+      client, {.pipeline = "bench", .yaml = fleet_pipeline(work, std::max<std::uint64_t>(stream.events / 4, 1))},
       [&]() -> std::optional<serve::NextFrame> {
         if (next == stream.frames.size()) return {};
         return serve::NextFrame{stream.frames[next++], {}};
@@ -113,7 +125,71 @@ FleetPairs take_pairs(const std::string& direct, const std::string& dispatched, 
   return all;
 }
 
+// As many scans at once, one on each GPU, and the time until all are done.
+double send_at_once(const std::string& endpoint, const PremadeStream& stream, const FleetWork& work,
+                    std::size_t scans) {
+  const auto began = Clock::now();
+  std::vector<std::future<FleetTimes>> each;
+  for (std::size_t k = 0; k < scans; ++k)
+    each.push_back(std::async(std::launch::async, [&] { return send_once(endpoint, stream, work); }));
+  for (auto& scan : each) scan.get();
+  return seconds_since(began);
+}
+
+void bench_gpu_fleet(const FleetOptions& options) {
+  set_log_level("error");
+  const PrivateTemporaryFolder folder;
+  const std::vector<int> gpus =
+      from_input([&] { return serve::read_gpus(options.gpus, options.backend == "cpu" ? 64 : cuda_devices()); });
+  const PremadeStream stream = from_input(
+      [&] { return premade_stream(options.scanner, wire::Schema::petsird, options.events, options.frame_events); });
+  const std::string program = (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "tofstream").string();
+  serve::GpuServers servers({.program = program,
+                             .arguments = {"--out", (folder.path() / "served").string(), "--at-once", "1"},
+                             .gpus = gpus});
+  serve::DispatcherOptions dispatcher_options;
+  dispatcher_options.endpoint = "tcp://127.0.0.1:*";
+  dispatcher_options.servers = servers.addresses();
+  dispatcher_options.start_patience = std::chrono::minutes(2);
+  dispatcher_options.while_waiting = [&] { servers.throw_if_ended(); };
+  const OnThread<serve::Dispatcher> dispatcher(std::move(dispatcher_options));
+  servers.all_have_begun();
+  const FleetWork work{options.backend, "size: [100, 100, 36], voxel_mm: [4, 4, 4]", options.iterations};
+  std::vector<double> alone, at_once, ratio;
+  for (int k = -1; k < options.repeats; ++k) {
+    if (k < 0) {  // warms up each
+      send_at_once(dispatcher.endpoint(), stream, work, gpus.size());
+      continue;
+    }
+    alone.push_back(send_at_once(dispatcher.endpoint(), stream, work, 1));
+    at_once.push_back(send_at_once(dispatcher.endpoint(), stream, work, gpus.size()));
+    ratio.push_back(at_once.back() / alone.back());
+  }
+  const double times = median(ratio);
+  const ordered_json report{{"bench", "fleet"},
+                            {"machine", machine()},
+                            {"scanner", options.scanner},
+                            {"backend", options.backend},
+                            {"results",
+                             {{{"name", "a scan on each GPU"},
+                               {"gpus", gpus.size()},
+                               {"events", options.events},
+                               {"iterations", options.iterations},
+                               {"pairs", options.repeats},
+                               {"alone_s", median(alone)},
+                               {"at_once_s", median(at_once)},
+                               {"ratio", times},
+                               {"ratio_must_be", at_once_must_be},
+                               {"holds", times <= at_once_must_be}}}}};
+  if (!options.json)
+    fmt::print("a scan alone {:.3f} s, one on each of {} GPUs at once {:.3f} s: {:.3f} times (at most {:g})\n",
+               median(alone), gpus.size(), median(at_once), times, at_once_must_be);
+  write_report(report, options.json, options.output);
+  end_by_verdict(report["results"], {"name"});
+}
+
 void bench_fleet(const FleetOptions& options) {
+  if (!options.gpus.empty()) return bench_gpu_fleet(options);
   set_log_level("error");
   const PrivateTemporaryFolder folder;
   const auto stream_of = [&](std::uint64_t events) {
@@ -176,9 +252,17 @@ std::function<void()> declare_fleet(Command& line) {
   line.add_option("--repeats", options->repeats, "How many of those go each way").within(1, 1000).shows_default();
   line.add_option("--frame-events", options->frame_events, "Events a frame (default: 100000)").within(1, 1000000);
   line.add_option("--scanner", options->scanner, "A scanner of share/scanners, or a YAML file (default: demo_ring)");
+  line.add_option("--gpus", options->gpus,
+                  "In place of all that: a scan on each of these GPUs at once, beside one alone: all, or 0,1");
+  line.add_option("--iterations", options->iterations, "With --gpus, of each scan").within(1, 10000).shows_default();
+  line.add_option("--backend", options->backend, "With --gpus: cpu has each process compute on the CPU, as a trial")
+      .one_of({"cuda", "cpu"})
+      .shows_default();
   line.add_option("-o,--out", options->output, "Write the results as JSON");
   line.add_flag("--json", options->json, "Print JSON");
-  line.footer("Example: tofstream-bench fleet -o fleet.json");
+  line.footer(
+      "Example: tofstream-bench fleet -o fleet.json; tofstream-bench fleet --gpus all --events 20000000 -o "
+      "fleet_gpus.json");
   return [options] { bench_fleet(*options); };
 }
 

@@ -1,7 +1,5 @@
 // `tofstream serve`: a reconstruction server.
 #include <algorithm>
-#include <atomic>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -73,17 +71,15 @@ void serve_on_gpus(const ServeOptions& options) {
   const std::vector<int> gpus = gpus_of(options);
   from_input([&] { serve::check_folders(options.server); });
   std::unique_ptr<serve::GpuServers> servers;
-  std::atomic<serve::GpuServers*> present = nullptr;
-  UntilStopped<serve::Dispatcher> stopped(false, [&] {
-    if (serve::GpuServers* const those = present) those->signal(SIGTERM);
-  });
+  // The servers' runs are stopped by the dispatcher, and they themselves once it has none: a signal that a service
+  // manager sends to all of them must not count twice.
+  UntilStopped<serve::Dispatcher> stopped;
   from_input([&] {
     servers = std::make_unique<serve::GpuServers>(
         serve::GpuServers::Settings{.program = std::filesystem::read_symlink("/proc/self/exe").string(),
                                     .arguments = arguments_for_each(options, gpus.size()),
                                     .gpus = gpus});
   });
-  present = servers.get();
   serve::Dispatcher dispatcher = from_input([&] {
     return serve::Dispatcher({.endpoint = options.server.endpoint,
                               .keys = options.server.keys,

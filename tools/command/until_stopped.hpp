@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <mutex>
 #include <optional>
 
@@ -25,10 +24,9 @@ inline std::chrono::milliseconds milliseconds_of(double seconds) {
 template <class Server>
 class UntilStopped {
  public:
-  /// `on_signal` is called with each. `is_quiet`: nothing is printed.
-  explicit UntilStopped(bool is_quiet = false, std::function<void()> on_signal = {})
+  /// `is_quiet`: nothing is printed.
+  explicit UntilStopped(bool is_quiet = false)
       : is_quiet_(is_quiet),
-        on_signal_(std::move(on_signal)),
         signals_(
             [this] {
               if (!is_quiet_)
@@ -72,18 +70,14 @@ class UntilStopped {
   };
 
   void tell(Order order) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (running_)
-        (running_->*order)();
-      else
-        early_ = order;
-    }
-    if (on_signal_) on_signal_();
+    const std::lock_guard lock(mutex_);
+    if (running_)
+      (running_->*order)();
+    else
+      early_ = order;
   }
 
   const bool is_quiet_;
-  const std::function<void()> on_signal_;
   std::mutex mutex_;
   Server* running_ = nullptr;
   Order early_ = nullptr;

@@ -33,6 +33,7 @@ using Clock = std::chrono::steady_clock;
 constexpr const char* devices_variable = "CUDA_VISIBLE_DEVICES";
 constexpr std::chrono::milliseconds between_looks{20};
 constexpr std::chrono::seconds shortest_pause{1}, longest_pause{60};  // before one that has ended is started again
+constexpr std::chrono::seconds longest_end{30};                       // after which those that are left are killed
 constexpr std::chrono::seconds long_life{60};                         // after which the pause is the shortest again
 
 std::vector<std::string> split(std::string_view text) {
@@ -130,23 +131,35 @@ std::string visible_devices(std::span<const int> order, const std::optional<std:
   if (!visible) return fmt::format("{}", fmt::join(order, ","));
   const std::vector<std::string> entries = split(*visible);
   std::vector<std::string> chosen;
-  for (const int gpu : order) chosen.push_back(entries.at(static_cast<std::size_t>(gpu)));
+  for (const int gpu : order) {
+    const auto k = static_cast<std::size_t>(gpu);
+    if (k >= entries.size())
+      throw std::invalid_argument(
+          fmt::format("{}={} has no entry for GPU {}: name a GPU that it has", devices_variable, *visible, gpu));
+    chosen.push_back(entries[k]);
+  }
   return fmt::format("{}", fmt::join(chosen, ","));
 }
 
 class GpuServers::State {
  public:
   explicit State(Settings settings) : settings_(std::move(settings)), folder_(make_private_folder()) {
-    for (const int gpu : settings_.gpus) {
+    const char* const set = std::getenv(devices_variable);
+    const auto visible = set ? std::optional<std::string>(set) : std::nullopt;
+    for (std::size_t k = 0; k < settings_.gpus.size(); ++k) {
+      const int gpu = settings_.gpus[k];
       const std::string name = fmt::format("GPU {}", gpu);
+      const std::vector<int> order = order_from(settings_.gpus, k);
       addresses_.push_back(
           {.endpoint = "ipc://" + (folder_ / fmt::format("gpu-{}", gpu)).string(), .key = {}, .name = name});
-      children_.push_back({.name = name});
+      children_.push_back({.name = name,
+                           .arguments = arguments_of(addresses_.back().endpoint, order),
+                           .environment = environment_with_devices(visible_devices(order, visible))});
     }
     thread_ = std::jthread([this] { watch(); });
   }
   ~State() {
-    signal(SIGKILL);
+    kill();
     thread_ = {};
     std::error_code none;
     fs::remove_all(folder_, none);
@@ -163,23 +176,35 @@ class GpuServers::State {
     have_begun_ = true;
   }
 
-  void signal(int number) {
+  void kill() {
     const std::lock_guard lock(mutex_);
-    signal_all(number);
+    signal_all(SIGKILL);
   }
   void end() {
     std::unique_lock lock(mutex_);
-    if (!is_stopping_) signal_all(SIGTERM);
-    changed_.wait(lock, [&] { return have_ended_; });
+    signal_all(SIGTERM);
+    const auto have_ended = [&] { return have_ended_; };
+    if (changed_.wait_for(lock, longest_end, have_ended)) return;
+    signal_all(SIGKILL);
+    changed_.wait(lock, have_ended);
   }
 
  private:
   struct Child {
     std::string name;
+    std::vector<std::string> arguments, environment;
     pid_t pid = 0;
     Clock::time_point began{}, due{};
     std::chrono::seconds pause = shortest_pause;
+    bool was_told_to_end = false;
   };
+
+  std::vector<std::string> arguments_of(const std::string& endpoint, std::span<const int> order) const {
+    std::vector<std::string> all{settings_.program, "serve", endpoint, "--as-gpus",
+                                 fmt::format("{}", fmt::join(order, ","))};
+    all.insert(all.end(), settings_.arguments.begin(), settings_.arguments.end());
+    return all;
+  }
 
   // With the lock held.
   void signal_all(int number) {
@@ -192,9 +217,9 @@ class GpuServers::State {
   void watch() {
     for (std::unique_lock lock(mutex_);;) {
       bool has_any = false;
-      for (std::size_t k = 0; k < children_.size(); ++k) {
-        look_after(children_[k], k);
-        has_any = has_any || children_[k].pid > 0;
+      for (Child& child : children_) {
+        look_after(child);
+        has_any = has_any || child.pid > 0;
       }
       if (is_stopping_ && !has_any) break;
       lock.unlock();
@@ -205,10 +230,11 @@ class GpuServers::State {
     changed_.notify_all();
   }
 
-  void look_after(Child& child, std::size_t number) {
+  void look_after(Child& child) {
     int status = 0;
     if (child.pid > 0 && ::waitpid(child.pid, &status, WNOHANG) == child.pid) note_end(child, status);
-    if (child.pid == 0 && !is_stopping_ && failure_.empty() && Clock::now() >= child.due) start(child, number);
+    const bool may_start = child.pid == 0 && !is_stopping_ && !child.was_told_to_end && failure_.empty();
+    if (may_start && Clock::now() >= child.due) start(child);
   }
 
   void note_end(Child& child, int status) {
@@ -219,21 +245,18 @@ class GpuServers::State {
       failure_ = end + " before it had begun";
       return;
     }
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {  // as a service manager tells all its processes
+      child.was_told_to_end = true;
+      return program_log().info("the server of {} was told to end, and is not started again", child.name);
+    }
     if (Clock::now() - child.began > long_life) child.pause = shortest_pause;
     child.due = Clock::now() + child.pause;
     program_log().error("{}; it is started again in {} s", end, child.pause.count());
     child.pause = std::min(2 * child.pause, longest_pause);
   }
 
-  void start(Child& child, std::size_t number) {
-    const std::vector<int> order = order_from(settings_.gpus, number);
-    std::vector<std::string> arguments{settings_.program, "serve", addresses_[number].endpoint, "--as-gpus",
-                                       fmt::format("{}", fmt::join(order, ","))};
-    arguments.insert(arguments.end(), settings_.arguments.begin(), settings_.arguments.end());
-    const char* const set = std::getenv(devices_variable);
-    std::vector<std::string> environment =
-        environment_with_devices(visible_devices(order, set ? std::optional<std::string>(set) : std::nullopt));
-    const ServerStart start{pointers_to(arguments), pointers_to(environment), ::getpid()};
+  void start(Child& child) {
+    const ServerStart start{pointers_to(child.arguments), pointers_to(child.environment), ::getpid()};
     child.began = Clock::now();
     child.pid = ::fork();
     if (child.pid == 0) become_server(start);
@@ -269,9 +292,6 @@ void GpuServers::throw_if_ended() const {
 }
 void GpuServers::all_have_begun() {
   state_->all_have_begun();
-}
-void GpuServers::signal(int number) {
-  state_->signal(number);
 }
 void GpuServers::end() {
   state_->end();

@@ -30,7 +30,7 @@ class GpuServers {
     std::vector<int> gpus;
   };
   /// Starts a process for each GPU, which listens at a socket in a folder that only this user can enter. One that ends
-  /// by itself is started again. All end at the latest with this process.
+  /// by itself is started again, unless it was told to (exit code 0). All end at the latest with this process.
   explicit GpuServers(Settings settings);
   /// Kills those that are left.
   ~GpuServers();
@@ -44,9 +44,8 @@ class GpuServers {
   void throw_if_ended() const;
   void all_have_begun();
 
-  /// From any thread: sends each the signal, and starts none again.
-  void signal(int number);
-  /// Stops them, where no signal has done so, and waits until all have ended.
+  /// Tells each to end (SIGTERM), starts none again, and waits until all have ended; those that do not within 30 s are
+  /// killed.
   void end();
 
  private:
