@@ -307,6 +307,15 @@ TEST_CASE_FIXTURE(Fleet, "a client that does not listen holds back its own run a
   CHECK(images == 81);  // the final one comes twice, as at a server
 }
 
+TEST_CASE_FIXTURE(Fleet, "a client that drops its run may begin another on the same connection") {
+  RunningDispatcher running(dispatch);
+  PetsirdFrames frames(recording());
+  Client client = working_client(running, frames);
+  client.say(make_message(Kind::abort));
+  CHECK(reconstruct_recording(client, {.pipeline = "small"}).run_json["exit_code"] == 0);
+  CHECK(reconstruct_recording(client, {.pipeline = "small"}).run_json["exit_code"] == 0);
+}
+
 TEST_CASE_FIXTURE(Fleet, "a dispatcher of dispatchers serves too, with places that it knows of each") {
   DispatcherOptions upper = dispatch;
   RunningDispatcher lower(dispatch);

@@ -242,9 +242,13 @@ class Dispatcher::Impl {
       for (Run& run : runs_) run.relay.fail({"the server was told to end at once"});
   }
 
+  // Its run, if that is not over: after an abort a client may begin another at once.
   Run* find(const std::string& client) {
     const auto found = std::ranges::find_if(runs_, [&](const Run& run) { return run.relay.client() == client; });
-    return found == runs_.end() ? nullptr : &*found;
+    if (found == runs_.end()) return nullptr;
+    if (!found->relay.is_done()) return &*found;
+    runs_.erase(found);
+    return nullptr;
   }
 
   // A message of one part; null if it had another number of parts.
