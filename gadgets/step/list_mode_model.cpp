@@ -2,6 +2,8 @@
 #include "gadgets/step/list_mode_model.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <future>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -10,6 +12,7 @@
 
 #include "core/base/muted_log.hpp"
 #include "gadgets/io/wire/packed_data.hpp"
+#include "gadgets/step/rank_watch.hpp"
 #include "gadgets/step/step-inl.hpp"
 #include "kernels/grid/choose_grid.hpp"
 #include "kernels/project/accumulate.hpp"
@@ -171,10 +174,17 @@ class ListModeModel final : public SystemModel<EventBatch> {
       context.report("poses", static_cast<std::int64_t>(conditions_.poses->size()));
       context.report("sensitivities_of_poses", ++placings_);
     }
-    const ProjectorRanks projectors(*projector_, ranks_, [&] {
-      const MutedLog said_already;
-      return make_projector(projector_->grid(), context);
-    });
+    const ProjectorRanks projectors(
+        *projector_, ranks_,
+        [&] {
+          const MutedLog said_already;
+          return make_projector(projector_->grid(), context);
+        },
+        [&context](std::future<void>& working, int rank, std::chrono::steady_clock::duration patience) {
+          wait_for_rank(
+              working, RankProgress(), [patience] { return patience; },
+              fmt::format("rank {}, at the sensitivity", rank), context);
+        });
     ListModeSensitivity made = settings_.sensitivity(*seen, projectors, context);
     if (const std::string line = noisy_ends(made.image); !line.empty()) {
       context.report("noisy_ends", line);

@@ -2,6 +2,7 @@
 // them share.
 #pragma once
 
+#include <chrono>
 #include <exception>
 #include <functional>
 #include <future>
@@ -15,19 +16,25 @@
 
 namespace tofstream {
 
+/// Waits until the work of rank `rank`, another than the first, has ended, and says so where it takes longer than
+/// `patience`. The work uses what the caller holds, so the wait ends no sooner.
+using WaitForRank =
+    std::function<void(std::future<void>& working, int rank, std::chrono::steady_clock::duration patience)>;
+
 /// Rank 0 is `first`, on the caller's thread and device; rank r is made by `another` on device r, where images lie on
 /// devices.
 struct ProjectorRanks {
   // NOLINTNEXTLINE(google-explicit-constructor): a projector alone is one rank
   ProjectorRanks(ListModeProjector& first, int ranks = 1,
-                 std::function<std::unique_ptr<ListModeProjector>()> another = {})
-      : first(first), ranks(ranks), another(std::move(another)) {}
+                 std::function<std::unique_ptr<ListModeProjector>()> another = {}, WaitForRank wait = {})
+      : first(first), ranks(ranks), another(std::move(another)), wait(std::move(wait)) {}
   // NOLINTNEXTLINE(google-explicit-constructor): for those who use one alone
   operator ListModeProjector&() const { return first; }
 
   ListModeProjector& first;
   int ranks;
   std::function<std::unique_ptr<ListModeProjector>()> another;  // called where ranks > 1
+  WaitForRank wait;                                             // null: however long it takes
 };
 
 /// The ranks at work: each has a Worker, made for its projector, which lives and works on the rank's own thread.
@@ -37,18 +44,18 @@ class RankWorkers {
  public:
   /// `make(projector)` gives a std::unique_ptr<Worker>. Throws what a projector or `make` throws.
   template <class Make>
-  RankWorkers(const ProjectorRanks& projectors, const Make& make) : first_(make(projectors.first)) {
+  RankWorkers(const ProjectorRanks& projectors, const Make& make)
+      : first_(make(projectors.first)), wait_(projectors.wait) {
     const bool is_on_devices = projectors.first.backend() == Backend::cuda;
     if (is_on_devices && projectors.ranks > 1) share_device_memory(projectors.ranks);
     for (int rank = 1; rank < projectors.ranks; ++rank) {
       Other& other = *others_.emplace_back(std::make_unique<Other>(is_on_devices ? rank : 0));
-      other.thread
-          .begin([&] {
-            other.projector = projectors.another();
-            other.worker = make(*other.projector);
-            if (is_on_devices) synchronize(nullptr);
-          })
-          .get();
+      other.working = other.thread.begin([&] {
+        other.projector = projectors.another();
+        other.worker = make(*other.projector);
+        if (is_on_devices) synchronize(nullptr);
+      });
+      wait_for(rank, longest_making);
     }
   }
   ~RankWorkers() {
@@ -78,13 +85,15 @@ class RankWorkers {
         if (other.projector->backend() == Backend::cuda) synchronize(nullptr);
       });
     }
+    const auto began = std::chrono::steady_clock::now();
     try {
       work(0, *first_);
     } catch (...) {
       failed = std::current_exception();
     }
+    const auto patience = least_patience + 10 * (std::chrono::steady_clock::now() - began);
     for (int rank = 1; rank < ranks; ++rank) try {
-        others_[static_cast<std::size_t>(rank) - 1]->working.get();
+        wait_for(rank, patience);
       } catch (...) {
         if (!failed) failed = std::current_exception();
       }
@@ -100,7 +109,18 @@ class RankWorkers {
     std::future<void> working;
   };
 
+  // As with ranks at a subset (gadgets/step/remote_rank.hpp).
+  static constexpr std::chrono::seconds longest_making{60}, least_patience{8};
+
+  // Throws what the rank has thrown.
+  void wait_for(int rank, std::chrono::steady_clock::duration patience) {
+    std::future<void>& working = others_[static_cast<std::size_t>(rank) - 1]->working;
+    if (wait_) wait_(working, rank, patience);
+    working.get();
+  }
+
   std::unique_ptr<Worker> first_;
+  WaitForRank wait_;
   std::vector<std::unique_ptr<Other>> others_;
 };
 

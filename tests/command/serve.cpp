@@ -2,74 +2,20 @@
 // its place; an interrupt ends the server in order.
 #include <csignal>
 #include <cstring>
-#include <thread>
+#include <memory>
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-
-#include "tests/command/command.hpp"
+#include "tests/command/background_program.hpp"
 
 using namespace tofstream;
 
 namespace {
-
-// `tofstream ARGUMENTS` in the background, killed at the end if it still runs.
-class Program {
- public:
-  Program(std::vector<std::string> arguments, const std::filesystem::path& log) {
-    arguments.insert(arguments.begin(), program().string());
-    std::vector<char*> argv;
-    for (std::string& argument : arguments) argv.push_back(argument.data());
-    argv.push_back(nullptr);
-    posix_spawn_file_actions_t files;
-    ::posix_spawn_file_actions_init(&files);
-    for (const int descriptor : {STDOUT_FILENO, STDERR_FILENO})
-      ::posix_spawn_file_actions_addopen(&files, descriptor, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-    REQUIRE(::posix_spawn(&pid_, argv[0], &files, nullptr, argv.data(), environ) == 0);
-    ::posix_spawn_file_actions_destroy(&files);
-  }
-  ~Program() {
-    if (pid_ <= 0) return;
-    ::kill(pid_, SIGKILL);
-    wait();
-  }
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
-
-  void signal(int number) const { ::kill(pid_, number); }
-  int wait() {
-    int status = 0;
-    ::waitpid(std::exchange(pid_, 0), &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  }
-
- private:
-  pid_t pid_ = 0;
-};
-
-void wait_until_says(const std::filesystem::path& log, const std::string& what) {
-  while (text_of(log).find(what) == std::string::npos) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-}
-
-constexpr const char* body = R"(
-backend: cpu
-image: {size: [16, 16, 8], voxel_mm: [16, 16, 18]}
-gadgets:
-  events: {use: petsird_decoder, from: feed.bytes}
-  sorted: {use: tof_partition, from: events}
-  subsets: {use: subset_builder, from: sorted, subsets: 2, iterations: 2, reference_s: 1}
-  projected: {use: joseph_projector, from: {events: subsets, image: estimate},
-    sensitivity: {exact_pairs: 0, sampled_pairs: 20000, cache: false}}
-  estimate: {use: osem_update, from: projected}
-)";
 
 struct Server {
   TemporaryFolder folder;
   std::string endpoint = "ipc://" + (folder / "socket").string();
   std::filesystem::path log = folder / "log";
   std::string scan = (folder / "scan.petsird").string();
-  std::unique_ptr<Program> server;
+  std::unique_ptr<BackgroundProgram> server;
 
   Server() {
     const auto made =
@@ -77,13 +23,13 @@ struct Server {
     REQUIRE_MESSAGE(made.code == 0, made.err);
     std::filesystem::create_directories(folder / "pipelines");
     std::ofstream(folder / "pipelines" / "small.yaml")
-        << body << "  feed: {use: zmq_source}\n  images: {use: zmq_image_sink, from: estimate}\n";
+        << served_body << "  feed: {use: zmq_source}\n  images: {use: zmq_image_sink, from: estimate}\n";
     std::ofstream(folder / "offline.yaml")
-        << body << "  feed: {use: file_source, path: x}\n  file: {use: nifti_writer, from: estimate}\n";
+        << served_body << "  feed: {use: file_source, path: x}\n  file: {use: nifti_writer, from: estimate}\n";
     const std::string offline = text_of(folder / "offline.yaml");
     std::ofstream(folder / "offline.yaml")
         << std::string(offline).replace(offline.find("feed.bytes"), std::strlen("feed.bytes"), "feed");
-    server = std::make_unique<Program>(
+    server = std::make_unique<BackgroundProgram>(
         std::vector<std::string>{"serve", endpoint, "--pipelines", (folder / "pipelines").string(), "--out",
                                  (folder / "served").string(), "--patience", "300"},
         log);
@@ -99,9 +45,9 @@ struct Server {
 TEST_CASE_FIXTURE(Server,
                   "what send brings back is what run makes of the same file; a client that is killed frees its place") {
   const auto slow_log = folder / "slow";
-  Program slow({"send", endpoint, "--pipeline", "small", "--input", scan, "--speed", "0.001", "--out",
-                (folder / "killed").string()},
-               slow_log);
+  BackgroundProgram slow({"send", endpoint, "--pipeline", "small", "--input", scan, "--speed", "0.001", "--out",
+                          (folder / "killed").string()},
+                         slow_log);
   wait_until_says(log, "session-1: small begins");
   const auto sent = send("--pipeline small --input " + scan + " --out " + (folder / "sent").string());
   REQUIRE_MESSAGE(sent.code == 0, sent.err);
@@ -136,13 +82,13 @@ TEST_CASE_FIXTURE(Server, "send says what is wrong, whose fault it is, and ends 
   const auto unknown = send("--pipeline smal --input " + scan + nowhere);
   CHECK(unknown.code == 2);
   CHECK(unknown.err.find("the server offers no pipeline 'smal', did you mean 'small'?") != std::string::npos);
-  std::ofstream(folder / "mine.yaml") << body << "  feed: {use: file_source, path: /etc/passwd}\n";
+  std::ofstream(folder / "mine.yaml") << served_body << "  feed: {use: file_source, path: /etc/passwd}\n";
   const auto forbidden = send("--pipeline " + (folder / "mine.yaml").string() + " --input " + scan + nowhere);
   CHECK_FALSE(std::filesystem::exists(folder / "nowhere"));
   CHECK(forbidden.code == 2);
   CHECK(forbidden.err.find("mine.yaml:11:15: gadgets.feed: gadget 'file_source' is not allowed") != std::string::npos);
   std::ofstream(folder / "fails.yaml")
-      << body << "  feed: {use: zmq_source}\n  images: {use: zmq_image_sink, from: estimate}\n";
+      << served_body << "  feed: {use: zmq_source}\n  images: {use: zmq_image_sink, from: estimate}\n";
   // Its image would be of blobs, which the voxel projector refuses at the first subset.
   const auto failed =
       send("--pipeline " + (folder / "fails.yaml").string() + " --input " + scan +

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "gadgets/io/wire/image.hpp"
+#include "tools/serve/health.hpp"
 #include "tools/serve/protocol.hpp"
 
 using namespace tofstream;
@@ -35,12 +36,18 @@ void read_body(const Message& message) {
       }
       break;
     }
+    case Kind::health: {
+      const auto again = to_json(read_health(json_body(message)));
+      if (to_json(read_health(again)) != again) std::abort();
+      break;
+    }
     case Kind::frame:
     case Kind::ping:
     case Kind::pong:
     case Kind::stop:
     case Kind::abort:
     case Kind::list:
+    case Kind::ask_health:
       break;
     default:
       json_body(message);

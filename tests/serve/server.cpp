@@ -124,6 +124,11 @@ TEST_CASE_FIXTURE(Fixture, "who comes when no place is free is told its place, a
   Client waits = running.client();
   waits.say(make_hello({.pipeline = "small"}));
   CHECK(json_body(wait_for(waits, Kind::waiting))["place"] == 1);
+  Client stops = running.client();
+  stops.say(make_hello({.pipeline = "small"}));
+  CHECK(json_body(wait_for(stops, Kind::waiting))["place"] == 2);
+  stops.say(make_message(Kind::stop));
+  CHECK(refusal_of(stops).find("stopped before it began") != std::string::npos);
   vanishes.reset();
   wait_for(waits, Kind::accepted);
   CHECK(running.sessions().size() >= 1);

@@ -84,6 +84,24 @@ TEST_CASE("a name that was made to point here gets nothing, a name that was give
     CHECK_MESSAGE(scrape(endpoint.port(), own).starts_with("HTTP/1.1 200"), own);
 }
 
+TEST_CASE(
+    "a server's endpoint says whether it is ready and live, and what it gives as metrics; a run's knows neither") {
+  bool is_ready = true;
+  const MetricsEndpoint endpoint(MetricsPages{.metrics = [] { return "figures 1\n"; },
+                                              .is_ready = [&] { return is_ready; },
+                                              .is_live = [] { return true; }},
+                                 {.address = "127.0.0.1:0"});
+  const auto page = [&](const char* name) { return scrape(endpoint.port(), "10.1.2.3:9464", name); };
+  CHECK(page("/metrics").find("figures 1") != std::string::npos);
+  CHECK(page("/ready").starts_with("HTTP/1.1 200"));
+  CHECK(page("/live").starts_with("HTTP/1.1 200"));
+  is_ready = false;
+  CHECK(page("/ready").starts_with("HTTP/1.1 404"));
+  FakeRun run;
+  const MetricsEndpoint of_run(run, {"127.0.0.1:0"});
+  CHECK(scrape(of_run.port(), "localhost", "/ready").starts_with("HTTP/1.1 404"));
+}
+
 TEST_CASE("each scrape sees the run as it is then") {
   FakeRun run;
   const MetricsEndpoint endpoint(run, {"localhost:0"});

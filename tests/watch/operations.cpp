@@ -123,6 +123,11 @@ TEST_CASE("Prometheus is given the rules, and Compose the files that are there")
       if (volume.text.starts_with("./")) shared_file(volume.text.substr(2, volume.text.find(':') - 2));
 }
 
+TEST_CASE("the files for Kubernetes and Slurm parse") {
+  CHECK(at(parsed("kubernetes.yaml"), "kind").text == "List");
+  CHECK(run_line("bash -n " + folder + "slurm-fleet.sh").code == 0);
+}
+
 TEST_CASE("the systemd unit ends a run as an operator does, and gives it the time that draining may take") {
   const std::string unit = shared_file("tofstream-live@.service");
   CHECK(unit.find("\nKillSignal=SIGINT\n") != std::string::npos);

@@ -9,11 +9,11 @@
 namespace tofstream::test {
 
 /// The answer, with its header.
-inline std::string scrape(int port, const std::string& host = "localhost") {
+inline std::string scrape(int port, const std::string& host = "localhost", const std::string& page = "/metrics") {
   boost::asio::ip::tcp::iostream stream;
   stream.expires_after(std::chrono::seconds(10));
   stream.connect("127.0.0.1", std::to_string(port));
-  stream << "GET /metrics HTTP/1.1\r\nHost: " << host << "\r\nConnection: close\r\n\r\n" << std::flush;
+  stream << "GET " << page << " HTTP/1.1\r\nHost: " << host << "\r\nConnection: close\r\n\r\n" << std::flush;
   std::string text, line;
   std::size_t length = 0;
   while (std::getline(stream, line) && line != "\r") {

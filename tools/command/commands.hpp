@@ -21,6 +21,7 @@ void add_record(Command& app);
 void add_replay(Command& app);
 void add_keys(Command& app);
 void add_serve(Command& app);
+void add_dispatch(Command& app);
 void add_send(Command& app);
 void add_inspect(Command& app);
 void add_compare(Command& app);

@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
   add_replay(app);
   add_keys(app);
   add_serve(app);
+  add_dispatch(app);
   add_send(app);
   add_inspect(app);
   add_compare(app);

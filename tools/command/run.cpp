@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tools/command/commands.hpp"
+#include "tools/command/metrics_options.hpp"
 #include "tools/command/rank_command.hpp"
 #include "tools/command/running.hpp"
 
@@ -29,12 +30,7 @@ void add_run(Command& app) {
   command.add_flag("--verbose", options->settings.verbose,
                    "At the end, also print what each gadget did: messages, events, time");
   command.add_option("--trace", options->settings.trace, "Write what ran when, for ui.perfetto.dev");
-  command.add_option("--metrics", options->settings.metrics.address, "Serve figures to Prometheus at host:port");
-  command.add_flag("--metrics-public", options->settings.metrics.is_public, "Let other machines read the figures");
-  command
-      .add_option("--metrics-host", options->settings.metrics.hosts,
-                  "A name of this machine under which the figures may be read, besides its addresses and localhost")
-      .one_a_time();
+  add_metrics_options(command, options->settings.metrics);
   options->settings.control.clear();
   command.add_option(
       "--control", options->settings.control,

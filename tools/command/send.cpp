@@ -231,15 +231,24 @@ auto in_words(Talk&& talk) {
   }
 }
 
+// ", on GPU 0, 1, at tcp://gpu1:5557", of what the server says of it.
+std::string place_of(const Json& session) {
+  std::string place;
+  if (const auto gpus = session.find("gpus"); gpus != session.end() && gpus->is_array())
+    for (std::size_t k = 0; k < gpus->size(); ++k) place += (k == 0 ? ", on GPU " : ", ") + (*gpus)[k].dump();
+  if (const std::string server = session.value("server", std::string()); !server.empty()) place += ", at " + server;
+  return place;
+}
+
 void print_list(const SendOptions& options, serve::Client& client) {
   const Json offer = in_words([&] { return client.list(); });
   if (options.json) return fmt::print("{}\n", offer.dump(2));
   for (const Json& name : offer.value("pipelines", Json::array()))
     print_printable(stdout, "pipeline {}\n", name.get<std::string>());
   for (const Json& session : offer.value("sessions", Json::array()))
-    print_printable(stdout, "{} {} {}, {:.0f} s, {} events\n", session.value("session", std::string()),
+    print_printable(stdout, "{} {} {}, {:.0f} s, {} events{}\n", session.value("session", std::string()),
                     session.value("pipeline", std::string()), session.value("state", std::string()),
-                    session.value("seconds", 0.0), session.value("received", std::uint64_t{0}));
+                    session.value("seconds", 0.0), session.value("received", std::uint64_t{0}), place_of(session));
 }
 
 // As RunError::text has it.

@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 using Bytes = std::vector<std::byte>;
 
 constexpr std::array<char, 4> magic{'T', 'O', 'F', 'S'};
-constexpr std::uint8_t version = 1;
+constexpr std::uint8_t protocol_version = 1;
 
 struct Header {
   std::array<char, 4> magic;
@@ -47,7 +47,7 @@ bool is_known(std::uint8_t kind) {
   const auto from = [kind](Kind first, Kind last) {
     return kind >= static_cast<std::uint8_t>(first) && kind <= static_cast<std::uint8_t>(last);
   };
-  return from(Kind::hello, Kind::list) || from(Kind::waiting, Kind::offer);
+  return from(Kind::hello, Kind::ask_health) || from(Kind::waiting, Kind::health);
 }
 
 std::uint64_t size_at_front(const Message& message, std::string_view of) {
@@ -90,16 +90,16 @@ Message read_message(std::span<const std::byte> bytes) {
   std::memcpy(&header, bytes.data(), sizeof(header));
   if (header.magic != magic)
     throw BadMessage("a message that does not begin with TOFS: this is no client of this server, or no server");
-  if (header.version != version)
+  if (header.version != protocol_version)
     throw BadMessage(fmt::format("a message of version {}, and this is version {}: use one release at both ends",
-                                 header.version, version));
+                                 header.version, protocol_version));
   if (!is_known(header.kind) || header.zeros[0] != 0 || header.zeros[1] != 0)
     throw BadMessage(fmt::format("a message of kind {}, which there is not", header.kind));
   return {static_cast<Kind>(header.kind), bytes.subspan(sizeof(Header))};
 }
 
 Bytes make_message(Kind kind, std::span<const std::byte> body) {
-  const Header header{magic, version, static_cast<std::uint8_t>(kind), {}};
+  const Header header{magic, protocol_version, static_cast<std::uint8_t>(kind), {}};
   return joined({std::as_bytes(std::span(&header, 1)), body});
 }
 
@@ -114,6 +114,12 @@ Bytes make_json_message(Kind kind, const Json& body) {
   // Text that is not UTF-8, such as a file's name in an error, must not prevent the error from being reported.
   const std::string text = body.dump(-1, ' ', false, Json::error_handler_t::replace);
   return make_message(kind, std::as_bytes(std::span(text)));
+}
+
+Bytes make_refusal(const std::vector<std::string>& why, bool another_may) {
+  Json body{{"errors", why}};
+  if (another_may) body["another_may"] = true;
+  return make_json_message(Kind::error, body);
 }
 
 Hello read_hello(const Message& message) {

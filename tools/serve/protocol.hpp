@@ -22,6 +22,7 @@ enum class Kind : std::uint8_t {
   stop,
   abort,
   list,
+  ask_health,
   waiting = 16,
   accepted,
   credit,
@@ -30,7 +31,8 @@ enum class Kind : std::uint8_t {
   error,
   done,
   pong,
-  offer
+  offer,
+  health
 };
 
 inline constexpr std::size_t message_header_bytes = 8;
@@ -56,6 +58,10 @@ std::vector<std::byte> make_message(Kind kind, std::span<const std::byte> body =
 /// A body of JSON. Throws BadMessage if it is not JSON.
 nlohmann::ordered_json json_body(const Message& message);
 std::vector<std::byte> make_json_message(Kind kind, const nlohmann::ordered_json& body);
+
+/// An error that ends a session, with a line for each reason. `another_may`: it is this server's that it cannot, and
+/// another one may.
+std::vector<std::byte> make_refusal(const std::vector<std::string>& why, bool another_may);
 
 /// Which images of its run a client wants: every update's, as many as there is time for, or the final one.
 enum class Images { all, newest, last };

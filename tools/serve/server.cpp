@@ -5,20 +5,25 @@
 #include <atomic>
 #include <iterator>
 #include <list>
+#include <mutex>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <zmq.hpp>
 
 #include "core/base/log.hpp"
 #include "core/base/make_folder.hpp"
+#include "core/base/version.hpp"
+#include "gadgets/io/random_identity.hpp"
 #include "gadgets/io/wall_clock.hpp"
 #include "gadgets/stop_descriptor.hpp"
 #include "gadgets/wire/wait_for_any.hpp"
 #include "kernels/memory/memory.hpp"
+#include "tools/serve/fleet_figures.hpp"
+#include "tools/serve/front_socket.hpp"
+#include "tools/serve/health.hpp"
 #include "tools/serve/served_ends.hpp"
 #include "tools/serve/session.hpp"
 
@@ -31,18 +36,26 @@ using Json = nlohmann::ordered_json;
 using Bytes = std::vector<std::byte>;
 
 constexpr std::chrono::milliseconds look_around{100};
-constexpr int linger_ms = 1000;              // so that each client gets its last message
-constexpr int most_messages = 8;             // that wait in ZeroMQ for a client; an image may be one of them
-constexpr int most_frames = 2;               // that wait there from a client: they are taken at once
-constexpr std::size_t most_at_a_time = 256;  // messages taken before the runs get attention
+constexpr std::chrono::milliseconds between_figures{200};
+constexpr std::chrono::milliseconds between_looks_at_gpu{500};
 
-// Each connection takes a descriptor, even a silent one.
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
+// Why this server does not take a run that another one may take.
+struct TryAnother : BadMessage {
+  using BadMessage::BadMessage;
+};
+
+// The GPUs of a pipeline: as many as its largest `ranks` says, 0 for all.
+std::size_t gpus_of(const Pipeline& pipeline) {
+  std::size_t most = 1;
+  for (const PipelineGadget& gadget : pipeline.gadgets)
+    if (const std::string text = parameter_text(gadget, "ranks"); !text.empty()) {
+      const int ranks = std::atoi(text.c_str());
+      most = std::max(most, ranks > 0 ? static_cast<std::size_t>(ranks) : SIZE_MAX);
+    }
+  return most;
 }
+
+}  // namespace
 
 void check_folders(const ServerOptions& options) {
   if (const fs::path& folder = options.permissions.pipelines; !folder.empty() && !fs::is_directory(folder))
@@ -56,57 +69,42 @@ void check_folders(const ServerOptions& options) {
   make_folder(options.out);
 }
 
-}  // namespace
-
 class Server::Impl {
  public:
   explicit Impl(ServerOptions options)
       : options_(std::move(options)),
-        socket_(zmq_, zmq::socket_type::router),
-        guard_(zmq_, socket_,
-               {.end = SocketEnd::binds,
-                .endpoint = options_.endpoint,
+        front_({.endpoint = options_.endpoint,
                 .keys = options_.keys,
-                .warn = [](std::string_view text) { program_log().warn("{}", text); },
-                .largest_message = options_.largest_frame + message_header_bytes}) {
+                .patience = options_.patience,
+                .largest_frame = options_.largest_frame}) {
     check_folders(options_);
-    raise_descriptor_limit();
-    const auto patience_ms = static_cast<int>(options_.patience.count());
-    socket_.set(zmq::sockopt::router_mandatory, true);  // sending to a client that is gone is an error
-    socket_.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(options_.largest_frame + message_header_bytes));
-    socket_.set(zmq::sockopt::sndhwm, most_messages);
-    socket_.set(zmq::sockopt::rcvhwm, most_frames);
-    socket_.set(zmq::sockopt::linger, linger_ms);
-    socket_.set(zmq::sockopt::handshake_ivl, patience_ms);
-    socket_.set(zmq::sockopt::heartbeat_ivl, patience_ms);  // a machine that is gone does not close its connection
-    socket_.set(zmq::sockopt::heartbeat_timeout, patience_ms);
-    socket_.set(zmq::sockopt::backlog, 1024);
-    try {
-      socket_.bind(options_.endpoint);
-    } catch (const zmq::error_t& error) {
-      throw std::runtime_error(
-          fmt::format("cannot serve at {}: {}; name another endpoint where another program listens there",
-                      options_.endpoint, error.what()));
-    }
-    endpoint_ = socket_.get(zmq::sockopt::last_endpoint);
     if (options_.memory_bytes == 0) options_.memory_bytes = host_memory_bytes();
     if (options_.device_bytes == 0 && why_no_cuda().empty()) options_.device_bytes = free_device_bytes();
   }
 
-  const std::string& endpoint() const { return endpoint_; }
+  const std::string& endpoint() const { return front_.endpoint(); }
 
   bool run() {
     while (!(is_stopping_ && sessions_.empty())) {
       wake_.clear();
       take_orders();
-      receive();
+      front_.receive([this](const std::string& client, zmq::message_t* message) { take(client, message); });
       look_after_runs();
       start_waiting();
       send();
+      look_at_gpu();
+      note_figures();
       wait();
     }
     return left_threads_;
   }
+
+  std::string metrics() const {
+    const std::lock_guard lock(figures_mutex_);
+    return metrics_text({figures_});
+  }
+  bool is_ready() const { return is_ready_; }
+  bool is_live() const { return is_live_; }
 
   void order_stop() {
     stop_ordered_ = true;
@@ -119,8 +117,8 @@ class Server::Impl {
 
  private:
   void wait() {
-    zmq::pollitem_t items[] = {{socket_.handle(), 0, ZMQ_POLLIN, 0}, {nullptr, wake_.number(), ZMQ_POLLIN, 0}};
-    wait_for_any(items, std::min(look_around, guard_.longest_wait()));
+    zmq::pollitem_t items[] = {front_.poll_item(), {nullptr, wake_.number(), ZMQ_POLLIN, 0}};
+    wait_for_any(items, std::min(look_around, front_.longest_wait()));
   }
 
   // A client, by the socket's identity of its connection.
@@ -130,28 +128,12 @@ class Server::Impl {
     if (stop_ordered_ && !std::exchange(is_stopping_, true)) {
       for (auto& [client, session] : sessions_)
         if (session.is_waiting())
-          session.fail("the server is stopping, and the run has not begun: try again later");
+          session.fail("the server is stopping, and the run has not begun: try again later", true);
         else
           session.request_stop();
     }
     if (abort_ordered_.exchange(false))
       for (auto& [client, session] : sessions_) session.fail("the server was told to end at once");
-  }
-
-  void receive() {
-    zmq::message_t client, part;
-    guard_.look();
-    for (std::size_t i = 0; i < most_at_a_time; ++i) {
-      if (!socket_.recv(client, zmq::recv_flags::dontwait)) return guard_.cut_unfinished();
-      std::size_t parts = 0;
-      zmq::message_t first;
-      for (bool more = client.more(); more && socket_.recv(part, zmq::recv_flags::dontwait);) {
-        more = part.more();
-        guard_.took(part);
-        if (parts++ == 0) first = std::move(part);
-      }
-      take(client.to_string(), parts == 1 ? &first : nullptr);
-    }
   }
 
   Session* find(const std::string& client) {
@@ -167,6 +149,8 @@ class Server::Impl {
       if (!bytes) throw BadMessage("a message that has not one part: connect a DEALER socket");
       const Message message = read_message({static_cast<const std::byte*>(bytes->data()), bytes->size()});
       answer(client, session, message, *bytes);
+    } catch (const TryAnother& bad) {
+      refuse(client, session, {bad.what()}, true);
     } catch (const BadMessage& bad) {
       refuse(client, session, {bad.what()});
     } catch (const ConfigErrors& errors) {
@@ -178,7 +162,8 @@ class Server::Impl {
     }
   }
 
-  void refuse(const std::string& client, Session* session, const std::vector<std::string>& why) {
+  void refuse(const std::string& client, Session* session, const std::vector<std::string>& why,
+              bool another_may = false) {
     if (session) return session->fail(why.front());
     // A client that keeps sending rubbish must not fill the log.
     constexpr std::chrono::seconds pause{1};
@@ -186,15 +171,17 @@ class Server::Impl {
       told_of_refusal_ = now;
       program_log().info("a client is refused: {}", why.front());
     }
-    send_to(client, make_json_message(Kind::error, Json{{"errors", why}}));
+    front_.send(client, make_refusal(why, another_may));
   }
 
   void answer(const std::string& client, Session* session, const Message& message, zmq::message_t& bytes) {
     switch (message.kind) {
       case Kind::ping:
-        return static_cast<void>(send_to(client, make_message(Kind::pong)));
+        return static_cast<void>(front_.send(client, make_message(Kind::pong)));
       case Kind::list:
-        return static_cast<void>(send_to(client, make_json_message(Kind::offer, offer())));
+        return static_cast<void>(front_.send(client, make_json_message(Kind::offer, offer())));
+      case Kind::ask_health:
+        return static_cast<void>(front_.send(client, make_json_message(Kind::health, to_json(health()))));
       case Kind::hello:
         if (session) throw BadMessage("a second hello: one connection has one run");
         return welcome(client, read_hello(message));
@@ -205,7 +192,7 @@ class Server::Impl {
     if (message.kind == Kind::frame)
       take_frame(*session, bytes);
     else if (message.kind == Kind::stop)
-      session->is_waiting() ? session->abort() : session->request_stop();
+      session->is_waiting() ? session->fail("the run was stopped before it began") : session->request_stop();
     else if (message.kind == Kind::abort)
       session->vanish();
     else
@@ -226,10 +213,10 @@ class Server::Impl {
 
   // Checks a new client's request. Throws ConfigErrors or BadMessage.
   void welcome(const std::string& client, const Hello& hello) {
-    if (is_stopping_) throw BadMessage("the server is stopping and takes no new clients");
+    if (is_stopping_) throw TryAnother("the server is stopping and takes no new clients");
     if (std::ranges::count_if(sessions_, [](const auto& each) { return each.second.is_waiting(); }) >=
         static_cast<std::ptrdiff_t>(options_.most_waiting))
-      throw BadMessage(fmt::format("{} clients wait already: try again later", options_.most_waiting));
+      throw TryAnother(fmt::format("{} clients wait already: try again later", options_.most_waiting));
     Pipeline pipeline = permitted_pipeline(hello, options_.permissions);
     const auto link = std::make_shared<SessionLink>(SessionLink::Settings{
         .window_bytes = options_.window_bytes, .images = hello.images, .wake = [this] { wake_.raise(); }});
@@ -238,23 +225,62 @@ class Server::Impl {
     const MachineMemory machine{options_.memory_bytes,
                                 options_.device_bytes > 0 ? std::optional(options_.device_bytes) : std::nullopt};
     if (const MemoryVerdict verdict = compare_memory(estimate, machine); !verdict.errors.empty())
-      throw BadMessage(fmt::format("{}: {}", pipeline.name, verdict.errors.front()));
-    std::string name = fmt::format("session-{}", ++count_);
-    while (fs::exists(options_.out / name)) name = fmt::format("session-{}", ++count_);
+      throw TryAnother(fmt::format("{}: {}", pipeline.name, verdict.errors.front()));
+    std::vector<int> gpus(options_.gpus.begin(),
+                          options_.gpus.begin() + std::min(options_.gpus.size(), gpus_of(pipeline)));
     sessions_.emplace_back(std::piecewise_construct, std::forward_as_tuple(client),
-                           std::forward_as_tuple(std::move(name), std::move(pipeline), estimate.host, estimate.device,
-                                                 link, options_.limits));
+                           std::forward_as_tuple(next_name(), std::move(pipeline), estimate.host, estimate.device, link,
+                                                 options_.limits, std::move(gpus)));
+  }
+
+  std::string next_name() {
+    for (;;)
+      if (std::string name = fmt::format("{}session-{}", options_.name_prefix, ++count_);
+          !fs::exists(options_.out / name))
+        return name;
+  }
+
+  // What the runs that have begun take together.
+  Place taken() const {
+    Place sum;
+    for (const auto& [client, session] : sessions_) {
+      if (session.is_waiting()) ++sum.waiting;
+      if (!session.is_running()) continue;
+      ++sum.running;
+      sum.memory_bytes = memory_sum(sum.memory_bytes, session.host_bytes());
+      sum.gpu_bytes = memory_sum(sum.gpu_bytes, session.device_bytes());
+    }
+    return sum;
+  }
+
+  Place place() const {
+    const auto left = [](std::size_t of, std::size_t taken) { return of - std::min(of, taken); };
+    Place place = taken();
+    place.name = options_.gpus.empty() ? "" : fmt::format("GPU {}", options_.gpus.front());
+    place.at_once = options_.at_once;
+    place.memory_free = left(options_.memory_bytes, place.memory_bytes);
+    place.gpu_free = std::min(left(options_.device_bytes, place.gpu_bytes), gpu_free_);
+    place.memory_bytes = options_.memory_bytes;
+    place.gpu_bytes = options_.device_bytes;
+    place.why_not = is_stopping_ ? "it is stopping" : gpu_failure_;
+    return place;
+  }
+
+  Health health() const { return {.version = std::string(version()), .identity = identity_, .places = {place()}}; }
+
+  // Another program may use the GPU too. One that has failed fails for every later run of this process.
+  void look_at_gpu() try {
+    if (!why_no_cuda().empty() || Session::Clock::now() - gpu_at_ < between_looks_at_gpu) return;
+    gpu_at_ = Session::Clock::now();
+    gpu_free_ = free_device_bytes();
+  } catch (const std::exception& error) {
+    gpu_failure_ = fmt::format("its GPU has failed: {}", one_line(error.what()));
   }
 
   // Begins runs in order as long as there is room. A client is told of the beginning before it gets credit.
   void start_waiting() {
-    std::size_t running = 0, host = 0, device = 0, place = 0;
-    for (const auto& [client, session] : sessions_) {
-      if (!session.is_running()) continue;
-      ++running;
-      host = memory_sum(host, session.host_bytes());
-      device = memory_sum(device, session.device_bytes());
-    }
+    const Place begun = taken();
+    std::size_t running = begun.running, host = begun.memory_bytes, device = begun.gpu_bytes, place = 0;
     for (auto& [client, session] : sessions_) {
       if (!session.is_waiting()) continue;
       host = memory_sum(host, session.host_bytes());
@@ -271,8 +297,8 @@ class Server::Impl {
   }
 
   void start(Session& session) try {
-    session.say(make_json_message(Kind::accepted,
-                                  Json{{"session", session.name()}, {"largest_frame", options_.largest_frame}}));
+    ++begun_;
+    session.say_accepted(options_.largest_frame);
     session.start({.output_dir = options_.out / session.name(),
                    .more_files = {report_html_name},
                    .stop_deadline = options_.stop_deadline,
@@ -298,10 +324,10 @@ class Server::Impl {
     for (auto& [client, session] : sessions_) {
       auto& outbox = session.outbox();
       while (!outbox.empty()) {
-        const Sent sent = send_to(client, outbox.front());
-        if (sent == Sent::full) break;
+        const FrontSocket::Sent sent = front_.send(client, outbox.front());
+        if (sent == FrontSocket::Sent::full) break;
         outbox.pop_front();
-        if (sent == Sent::gone) {
+        if (sent == FrontSocket::Sent::gone) {
           session.vanish();
           break;
         }
@@ -309,17 +335,14 @@ class Server::Impl {
     }
   }
 
-  enum class Sent { yes, full, gone };
-  Sent send_to(const std::string& client, const Bytes& message) {
-    try {
-      const auto flags = zmq::send_flags::dontwait | zmq::send_flags::sndmore;
-      if (!socket_.send(zmq::buffer(client), flags)) return Sent::full;
-      socket_.send(zmq::buffer(message.data(), message.size()), zmq::send_flags::dontwait);
-      return Sent::yes;
-    } catch (const zmq::error_t& error) {
-      if (error.num() != EHOSTUNREACH) throw;
-      return Sent::gone;
-    }
+  void note_figures() {
+    if (Session::Clock::now() - figures_at_ < between_figures) return;
+    figures_at_ = Session::Clock::now();
+    ServerFigures figures{.places = {place()}, .begun = begun_};
+    is_ready_ = figures.places.front().takes();
+    const std::lock_guard lock(figures_mutex_);
+    is_live_ = gpu_failure_.empty();
+    figures_ = std::move(figures);
   }
 
   // Finding the pipelines that can serve takes a while, so it is not done for each request.
@@ -342,16 +365,19 @@ class Server::Impl {
   ServerOptions options_;
   EventDescriptor wake_;
   const std::shared_ptr<Turns> turns_ = std::make_shared<Turns>();
-  zmq::context_t zmq_;
-  zmq::socket_t socket_;
-  SocketGuard guard_;
-  std::string endpoint_;
+  FrontSocket front_;
   Sessions sessions_;
-  std::uint64_t count_ = 0;
+  std::uint64_t count_ = 0, begun_ = 0;
+  const std::string identity_ = fmt::format("{:016x}", random_identity());
   std::vector<std::string> offered_;
-  Session::Clock::time_point offered_at_{}, told_of_refusal_{};
+  Session::Clock::time_point offered_at_{}, told_of_refusal_{}, figures_at_{};
+  Session::Clock::time_point gpu_at_{};
+  std::size_t gpu_free_ = SIZE_MAX;  // as it was measured
+  std::string gpu_failure_;
   bool is_stopping_ = false, left_threads_ = false;
-  std::atomic<bool> stop_ordered_ = false, abort_ordered_ = false;
+  std::atomic<bool> stop_ordered_ = false, abort_ordered_ = false, is_ready_ = false, is_live_ = true;
+  mutable std::mutex figures_mutex_;
+  ServerFigures figures_;
 };
 
 Server::Server(ServerOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
@@ -362,6 +388,15 @@ const std::string& Server::endpoint() const {
 }
 bool Server::run() {
   return impl_->run();
+}
+std::string Server::metrics() const {
+  return impl_->metrics();
+}
+bool Server::is_ready() const {
+  return impl_->is_ready();
+}
+bool Server::is_live() const {
+  return impl_->is_live();
 }
 void Server::request_stop() {
   impl_->order_stop();

@@ -8,8 +8,10 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "gadgets/wire/socket_guard.hpp"
+#include "tools/serve/front_socket.hpp"
 #include "tools/serve/permissions.hpp"
 #include "tools/serve/run_limits.hpp"
 
@@ -19,17 +21,23 @@ struct ServerOptions {
   std::string endpoint = "tcp://127.0.0.1:5557";
   KeyParams keys;
   Permissions permissions;
-  std::filesystem::path out = "served";        // each run writes into a folder of its own there
-  std::size_t at_once = 2;                     // runs; others wait for their turn, in order
-  std::size_t most_waiting = 16;               // clients that wait; more are refused
-  std::size_t memory_bytes = 0;                // of the host, that all runs together may need; 0: what the machine has
-  std::size_t device_bytes = 0;                // likewise of the GPU; 0: what is free when the server begins
-  RunLimits limits = {.seconds = 86400};       // of each run
-  std::size_t window_bytes = 32 << 20;         // of frames that a client may send ahead of its run
-  std::size_t largest_frame = 256 << 20;       // a client that sends a longer one is disconnected
-  std::chrono::milliseconds patience{10'000};  // a client that is silent for longer counts as gone
+  std::filesystem::path out = "served";         // each run writes into a folder of its own there
+  std::string name_prefix = {};                 // of its sessions' names, where several servers write into one folder
+  std::vector<int> gpus = {};                   // the host's numbers of the GPUs that this process sees, in its order
+  std::size_t at_once = 2;                      // runs; others wait for their turn, in order
+  std::size_t most_waiting = 16;                // clients that wait; more are refused
+  std::size_t memory_bytes = 0;                 // of the host, that all runs together may need; 0: what the machine has
+  std::size_t device_bytes = 0;                 // likewise of the GPU; 0: what is free when the server begins
+  RunLimits limits = {.seconds = 86400};        // of each run
+  std::size_t window_bytes = 32 << 20;          // of frames that a client may send ahead of its run
+  std::size_t largest_frame = most_of_a_frame;  // a client that sends a longer one is disconnected
+  std::chrono::milliseconds patience{10'000};   // a client that is silent for longer counts as gone
   std::chrono::milliseconds stop_deadline{30'000};  // after a stop: how long runs may drain
 };
+
+/// Throws std::runtime_error, in one line, where a folder or a gadget that the options name is not there; makes the
+/// folder of results.
+void check_folders(const ServerOptions& options);
 
 class Server {
  public:
@@ -50,6 +58,12 @@ class Server {
   /// runs.
   void request_stop();
   void abort();
+
+  /// From any thread: what Prometheus asks for; whether a client that comes now is served; and whether its GPU, if it
+  /// has one, still works.
+  std::string metrics() const;
+  bool is_ready() const;
+  bool is_live() const;
 
  private:
   class Impl;

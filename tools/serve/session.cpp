@@ -54,7 +54,8 @@ Json progress_of(const RunReport& report) {
 }  // namespace
 
 void Session::start(EngineOptions options, std::function<void()> wake) {
-  program_log().info("{}: {} begins", name_, pipeline_name_);
+  program_log().info("{}: {} begins{}", name_, pipeline_name_,
+                     gpus_.empty() ? "" : fmt::format(", on GPU {}", fmt::join(gpus_, ", ")));
   run_ = std::make_unique<ServedRun>(std::move(*pipeline_), std::move(options), std::move(wake));
   pipeline_.reset();
 }
@@ -78,10 +79,10 @@ void Session::vanish() {
   abort();
 }
 
-void Session::fail(const std::string& why) {
+void Session::fail(const std::string& why, bool another_may) {
   if (std::exchange(has_failed_, true)) return;
   program_log().info("{}: {}", name_, why);
-  say(make_json_message(Kind::error, Json{{"errors", {why}}}));
+  say(make_refusal({why}, another_may));
   abort();
 }
 
@@ -117,13 +118,28 @@ void Session::look() {
   if (outbox_.empty()) say(make_json_message(Kind::progress, progress_of(report)));
 }
 
+// What the first word to a client and a dispatcher says of the run.
+Json Session::introduction() const {
+  return {{"session", name_}, {"memory_bytes", host_bytes_}, {"gpu_memory_bytes", device_bytes_}};
+}
+
 void Session::tell_place(std::size_t place) {
   if (std::exchange(place_, place) == place) return;
-  say(make_json_message(Kind::waiting, Json{{"session", name_}, {"place", place}}));
+  Json json = introduction();
+  json["place"] = place;
+  say(make_json_message(Kind::waiting, json));
+}
+
+void Session::say_accepted(std::size_t largest_frame) {
+  Json json = introduction();
+  json["largest_frame"] = largest_frame;
+  if (!gpus_.empty()) json["gpus"] = gpus_;
+  say(make_json_message(Kind::accepted, json));
 }
 
 Json Session::status() const {
   Json status{{"session", name_}, {"pipeline", pipeline_name_}};
+  if (!gpus_.empty()) status["gpus"] = gpus_;
   if (is_running())
     status.update(progress_of(run_->snapshot()));
   else

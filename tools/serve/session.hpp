@@ -22,14 +22,15 @@ class Session {
   using Bytes = std::vector<std::byte>;
 
   Session(std::string name, Pipeline pipeline, MemoryBounds host, MemoryBounds device,
-          std::shared_ptr<SessionLink> link, const RunLimits& limits)
+          std::shared_ptr<SessionLink> link, const RunLimits& limits, std::vector<int> gpus)
       : name_(std::move(name)),
         pipeline_name_(pipeline.name),
         host_bytes_(host.at_least),
         device_bytes_(device.at_least),
         pipeline_(std::move(pipeline)),
         link_(std::move(link)),
-        limits_(limits) {}
+        limits_(limits),
+        gpus_(std::move(gpus)) {}
 
   const std::string& name() const { return name_; }
   const std::string& pipeline_name() const { return pipeline_name_; }
@@ -52,14 +53,16 @@ class Session {
   void abort();
   /// The client is gone: nothing is sent, and its run is dropped.
   void vanish();
-  /// Tells the client why, and drops the run.
-  void fail(const std::string& why);
+  /// Tells the client why, and drops the run. `another_may`: another server may take it.
+  void fail(const std::string& why, bool another_may = false);
 
   /// Puts what the run has for its client into the outbox, and its end if it has ended. True if threads of the run are
   /// still in gadgets' code.
   bool pump();
   /// Tells the client its place in the queue, if it has changed.
   void tell_place(std::size_t place);
+  /// Tells the client that its run begins, and how long a frame may be.
+  void say_accepted(std::size_t largest_frame);
   void say(Bytes message) { outbox_.push_back(std::move(message)); }
   std::deque<Bytes>& outbox() { return outbox_; }
 
@@ -67,12 +70,14 @@ class Session {
 
  private:
   void look();
+  nlohmann::ordered_json introduction() const;
 
   const std::string name_, pipeline_name_;
   const std::size_t host_bytes_, device_bytes_;
   std::optional<Pipeline> pipeline_;  // until the run begins
   const std::shared_ptr<SessionLink> link_;
   const RunLimits limits_;
+  const std::vector<int> gpus_;
   std::unique_ptr<ServedRun> run_;
   Clock::time_point heard_ = Clock::now(), looked_{};
   std::size_t place_ = 0;

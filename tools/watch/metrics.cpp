@@ -9,45 +9,16 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <prometheus/client_metric.h>
-#include <prometheus/metric_family.h>
-#include <prometheus/metric_type.h>
-#include <prometheus/text_serializer.h>
 
 #include "gadgets/io/wire/loopback.hpp"
 #include "gadgets/monitor/web_server.hpp"
+#include "tools/watch/metric_families.hpp"
 
 namespace tofstream {
 namespace {
 
-using prometheus::ClientMetric;
-using prometheus::MetricFamily;
-using prometheus::MetricType;
-using Labels = std::vector<ClientMetric::Label>;
-
-// The families of one scrape, gathered by name.
-class Families {
- public:
-  void counter(const char* name, const char* help, const Labels& labels, double value) {
-    metric(name, help, MetricType::Counter, labels).counter.value = value;
-  }
-  void gauge(const char* name, const char* help, const Labels& labels, double value) {
-    metric(name, help, MetricType::Gauge, labels).gauge.value = value;
-  }
-  std::vector<MetricFamily> take() { return std::move(all_); }
-
- private:
-  ClientMetric& metric(const char* name, const char* help, MetricType type, const Labels& labels) {
-    const std::string full = std::string("tofstream_") + name;
-    auto family = std::ranges::find(all_, full, &MetricFamily::name);
-    if (family == all_.end()) family = all_.insert(all_.end(), MetricFamily{full, help, type, {}});
-    ClientMetric& added = family->metric.emplace_back();
-    added.label = labels;
-    return added;
-  }
-
-  std::vector<MetricFamily> all_;
-};
+using Families = MetricFamilies;
+using Labels = MetricLabels;
 
 double number(std::uint64_t n) {
   return static_cast<double>(n);
@@ -78,7 +49,8 @@ void add_run(Families& families, const RunReport& report) {
   families.counter("run_parameter_changes_total", "Live parameters that were set", {}, number(changes));
   add_books(families, report.books);
   const LatencyFigures& latency = report.latency;
-  const char* help = "From a message's entry to the end of a sink's work on it, which this fraction of messages did not exceed";
+  const char* help =
+      "From a message's entry to the end of a sink's work on it, which this fraction of messages did not exceed";
   for (const auto& [fraction, seconds] :  // the label is not `quantile`, which is a summary's
        {std::pair{"0.5", latency.p50_seconds}, {"0.99", latency.p99_seconds}, {"1", latency.max_seconds}})
     families.gauge("latency_seconds", help, {{"fraction", fraction}}, seconds);
@@ -134,16 +106,13 @@ void add_edge(Families& families, const EdgeReport& edge) {
                  number(edge.figures.most_disk_bytes));
 }
 
-std::vector<MetricFamily> families_of(const RunReport& report) {
+std::string scrape(const RunControl& run) {
+  const RunReport report = run.snapshot();
   Families families;
   add_run(families, report);
   for (const GadgetReport& gadget : report.gadgets) add_gadget(families, gadget);
   for (const EdgeReport& edge : report.edges) add_edge(families, edge);
-  return families.take();
-}
-
-std::string scrape(const RunControl& run) {
-  return prometheus::TextSerializer().Serialize(families_of(run.snapshot()));
+  return families.text();
 }
 
 [[noreturn]] void refuse(const std::string& address, const char* why) {
@@ -166,12 +135,17 @@ WebAddress metrics_address(const std::string& address, bool is_public) {
   }
 }
 
-std::unique_ptr<WebServer> listen(const RunControl& run, const MetricsSettings& settings) {
+std::unique_ptr<WebServer> listen(MetricsPages pages, const MetricsSettings& settings) {
   const WebAddress address = metrics_address(settings.address, settings.is_public);
   WebContent content;
-  content.file = [&run](std::string_view path) -> std::optional<WebFile> {
-    if (path != "/metrics") return std::nullopt;
-    return WebFile{"text/plain; version=0.0.4; charset=utf-8", std::make_shared<const std::string>(scrape(run))};
+  content.file = [pages = std::move(pages)](std::string_view path) -> std::optional<WebFile> {
+    const auto plain = [](std::string text) {
+      return WebFile{"text/plain; version=0.0.4; charset=utf-8", std::make_shared<const std::string>(std::move(text))};
+    };
+    if (path == "/metrics") return plain(pages.metrics());
+    if (path == "/ready" && pages.is_ready && pages.is_ready()) return plain("ready\n");
+    if (path == "/live" && pages.is_live && pages.is_live()) return plain("live\n");
+    return std::nullopt;
   };
   try {
     return std::make_unique<WebServer>(
@@ -185,7 +159,9 @@ std::unique_ptr<WebServer> listen(const RunControl& run, const MetricsSettings& 
 }  // namespace
 
 MetricsEndpoint::MetricsEndpoint(const RunControl& run, const MetricsSettings& settings)
-    : server_(listen(run, settings)) {}
+    : MetricsEndpoint(MetricsPages{.metrics = [&run] { return scrape(run); }}, settings) {}
+MetricsEndpoint::MetricsEndpoint(MetricsPages pages, const MetricsSettings& settings)
+    : server_(listen(std::move(pages), settings)) {}
 MetricsEndpoint::~MetricsEndpoint() = default;
 
 int MetricsEndpoint::port() const {

@@ -1,6 +1,9 @@
 // Sensitivities that several ranks share: the bits of one, whoever drew which pairs.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <future>
+#include <map>
 #include <stdexcept>
 #include <vector>
 
@@ -131,5 +134,25 @@ TEST_CASE("ranks share a sensitivity's batches evenly, and an error of one ends 
       compute_sensitivity(
           *ring, {first, 3, [&] { return (other_calls = 0, std::make_unique<Watched>(other_calls, 1)); }}, settings),
       "the GPU has fallen off the bus");
+}
+TEST_CASE("who makes a sensitivity by ranks waits for each other rank, for longer where the first takes longer") {
+  const auto ring = make_scanner(two_layer_ring());
+  std::atomic<int> calls = 0;
+  Watched first(calls);
+  std::map<int, int> waits;
+  auto shortest = std::chrono::steady_clock::duration::max(), longest = std::chrono::steady_clock::duration::min();
+  const ProjectorRanks projectors(
+      first, 3, [&] { return std::make_unique<Watched>(calls); },
+      [&](std::future<void>& working, int rank, std::chrono::steady_clock::duration patience) {
+        ++waits[rank];
+        shortest = std::min(shortest, patience);
+        longest = std::max(longest, patience);
+        working.wait();
+      });
+  compute_sensitivity(*ring, projectors, {.exact_pairs = std::int64_t{1} << 40, .batch_pairs = 10'000});
+  CHECK(waits.size() == 2);
+  CHECK(waits[1] > 1);
+  CHECK(shortest > std::chrono::seconds(8));
+  CHECK(longest == std::chrono::seconds(60));  // while the projectors are made
 }
 // SPDX-License-Identifier: Apache-2.0
