@@ -1,6 +1,6 @@
-// Work beside a gadget's own, on a thread of its own: the gadget begins it, goes on with its messages, and takes what was made
-// later. Its loops leave oneTBB's workers to those of everybody else. The thread itself has the priority of all others: as one
-// of low priority it got nothing on a busy machine, and held up the updates that came to wait for it.
+// Work beside a gadget's own, on a thread of its own: the gadget begins it, goes on with its messages, and takes what
+// was made later. Its loops leave oneTBB's workers to those of everybody else. The thread itself has the priority of
+// all others: as one of low priority it got nothing on a busy machine, and held up the updates that came to wait for it.
 #pragma once
 
 #include <functional>

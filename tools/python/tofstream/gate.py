@@ -186,9 +186,9 @@ class Crystals:
                             "scanner's file that the simulation is of, or rotate_deg and shift_mm")
         for name, detector in zip(names.tolist(), detectors.tolist()):
             if detector in self._crystal_at:
-                raise GateError(f"GATE's crystals {self._words(self._crystal_at[detector])} and {self._words(name)} are both at detector "
-                                f"{detector} of '{self._scanner.name}', {_point(self._at[detector])}: it has fewer crystals "
-                                "or layers than the simulation")
+                raise GateError(f"GATE's crystals {self._words(self._crystal_at[detector])} and {self._words(name)} are both at "
+                                f"detector {detector} of '{self._scanner.name}', {_point(self._at[detector])}: it has "
+                                "fewer crystals or layers than the simulation")
             self._crystal_at[detector], self._detector_of[name] = name, detector
 
     def _check_places(self, detectors: Any, places_mm: Any) -> None:
@@ -231,8 +231,8 @@ class Source:
         if not fit and not wanted and any(layout.ends for layout in layouts.values()):
             raise GateError(f"{name}: has no tree of {what} (only {', '.join(trees)}): let GATE sort coincidences")
         if len(fit) != 1:
-            raise GateError(f"{name}: {'several trees' if fit else 'no tree'} of {what} by GATE{f' called {wanted}' if wanted else ''}"
-                            f" (it has {', '.join(trees) or 'none'}): name one by `tree`")
+            found, called = "several trees" if fit else "no tree", f" called {wanted}" if wanted else ""
+            raise GateError(f"{name}: {found} of {what} by GATE{called} (it has {', '.join(trees) or 'none'}): name one by `tree`")
         layouts[fit[0]].check(f"{name}: tree {fit[0]}")
         return opened[fit[0]], layouts[fit[0]]
 
