@@ -123,7 +123,8 @@ std::vector<int> read_gpus(const std::string& text, int there) {
 
 std::vector<int> order_from(std::span<const int> gpus, std::size_t first) {
   std::vector<int> order(gpus.begin(), gpus.end());
-  std::ranges::rotate(order, order.begin() + static_cast<std::ptrdiff_t>(first));
+  // Clang 14 does not compile that of std::ranges.
+  std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(first), order.end());
   return order;
 }
 
