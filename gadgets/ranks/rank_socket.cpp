@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <csignal>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -19,6 +18,7 @@
 
 #include "gadgets/stop_descriptor.hpp"
 #include "gadgets/wire/wait_for_any.hpp"
+#include "kernels/memory/signals_elsewhere.hpp"
 
 namespace tofstream {
 
@@ -30,22 +30,6 @@ constexpr int signs_a_silence = 10;
 // A link that does not carry a piece within a silence is taken for cut.
 constexpr std::size_t piece_bytes = std::size_t{1} << 20;
 constexpr std::uint64_t most_of_a_stranger = 1 << 20, most_of_a_rank = std::uint64_t{1} << 40;
-
-/// Threads that are made meanwhile leave signals to others: who watches for an interrupt may begin later.
-class SignalsElsewhere {
- public:
-  SignalsElsewhere() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsElsewhere() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsElsewhere(const SignalsElsewhere&) = delete;
-  SignalsElsewhere& operator=(const SignalsElsewhere&) = delete;
-
- private:
-  sigset_t before_;
-};
 
 /// A part of ZeroMQ's that lies where the piece does.
 zmq::message_t message_of(const wire::PackedPiece& piece, std::size_t begin, std::size_t bytes) {

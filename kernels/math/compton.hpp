@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <concepts>
 
 #include "kernels/math/host_device.hpp"
 
@@ -21,10 +22,12 @@ TOFSTREAM_HOST_DEVICE inline double klein_nishina_per_sr(double cosine) {
   return 0.5 * p * p * (p + 1 / p - (1 - cosine * cosine));
 }
 
-/// The same over all directions, for a photon of any energy, in squares of the classical electron radius.
-TOFSTREAM_HOST_DEVICE inline double klein_nishina_total(double energy_keV) {
-  constexpr double pi = 3.14159265358979324;
-  const double a = energy_keV / electron_keV, b = 1 + 2 * a, l = std::log(b);
+/// The same over all directions, for a photon of any energy, in squares of the classical electron radius. In single
+/// precision within 1e-5 from 100 keV on.
+template <std::floating_point Real>
+TOFSTREAM_HOST_DEVICE Real klein_nishina_total(Real energy_keV) {
+  constexpr auto pi = static_cast<Real>(3.14159265358979324);
+  const Real a = energy_keV / static_cast<Real>(electron_keV), b = 1 + 2 * a, l = std::log(b);
   return 2 * pi * ((1 + a) / (a * a) * (2 * (1 + a) / b - l / a) + l / (2 * a) - (1 + 3 * a) / (b * b));
 }
 

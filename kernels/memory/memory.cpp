@@ -22,6 +22,7 @@
 #include "kernels/cuda/check.hpp"
 #include "kernels/memory/block_pool.hpp"
 #include "kernels/memory/device_pool.hpp"
+#include "kernels/memory/signals_elsewhere.hpp"
 #endif
 
 namespace tofstream {
@@ -183,7 +184,9 @@ void* allocate_device(std::size_t bytes, Stream stream) {
       fmt::format("cannot allocate {:.1f} MiB of GPU memory: {}", mib(bytes), cudaGetErrorString(status)));
 }
 
+// The first call of CUDA: its driver makes threads.
 std::string look_for_device() {
+  const SignalsElsewhere of_threads;
   int devices = 0;
   const cudaError_t status = cudaGetDeviceCount(&devices);
   if (status == cudaSuccess && devices > 0) return {};
@@ -233,8 +236,7 @@ Stream copy_stream() {
   check_cuda(cudaGetDevice(&device), "find the current device");
   const std::lock_guard lock(mutex);
   cudaStream_t& stream = streams[device];
-  if (!stream)
-    check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "create a stream for copies");
+  if (!stream) check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "create a stream for copies");
   return stream;
 }
 

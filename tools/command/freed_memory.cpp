@@ -3,11 +3,12 @@
 #ifdef __GLIBC__
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <mutex>
 #include <stop_token>
 
 #include <malloc.h>
+
+#include "kernels/memory/signals_elsewhere.hpp"
 #endif
 
 namespace tofstream::command {
@@ -33,12 +34,8 @@ FreedMemory::FreedMemory() {
   constexpr int most_kept = 256 << 20;
   mallopt(M_MMAP_THRESHOLD, largest_kept_block);
   mallopt(M_TRIM_THRESHOLD, most_kept);
-  // Signals are for threads that watch for them: this one takes none.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalsElsewhere of_thread;
   trimming_ = std::jthread(trim_now_and_then);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 #else

@@ -68,12 +68,12 @@ std::vector<int> gpus_of(const ServeOptions& options) {
 }
 
 void serve_on_gpus(const ServeOptions& options) {
+  // The servers' runs are stopped by the dispatcher, and they themselves once it has none: a signal that a service
+  // manager sends to all of them must not count twice. Before CUDA is asked, whose driver makes threads.
+  UntilStopped<serve::Dispatcher> stopped;
   const std::vector<int> gpus = gpus_of(options);
   from_input([&] { serve::check_folders(options.server); });
   std::unique_ptr<serve::GpuServers> servers;
-  // The servers' runs are stopped by the dispatcher, and they themselves once it has none: a signal that a service
-  // manager sends to all of them must not count twice.
-  UntilStopped<serve::Dispatcher> stopped;
   from_input([&] {
     servers = std::make_unique<serve::GpuServers>(
         serve::GpuServers::Settings{.program = std::filesystem::read_symlink("/proc/self/exe").string(),

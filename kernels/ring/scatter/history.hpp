@@ -208,7 +208,7 @@ struct HistoryLaw {
     photon.path_mm += way;
     if (!(std::abs(photon.at_mm.z) <= half_length_mm)) return 0;
     const double facing = (photon.at_mm.x * u.x + photon.at_mm.y * u.y) / radius_mm;
-    const float more = photon.scatters > 0 ? static_cast<float>(crystal_attenuation_ratio(photon.energy_keV)) : 1.0f;
+    const float more = photon.scatters > 0 ? crystal_attenuation_ratio(static_cast<float>(photon.energy_keV)) : 1.0f;
     const ElementResponse stops{crystal.area_mm2, more * crystal.front, more * crystal.back};
     return energy.share(photon.energy_keV) / share_at_511 * detector_response(stops, photon.at_mm, u) / facing;
   }

@@ -125,7 +125,7 @@ TEST_CASE("Klein and Nishina's cross section sums up to its total, and to Thomso
     sum += 2 * single_pi * klein_nishina_per_sr(cosine) * 2 / steps;
   }
   CHECK(sum == approx(klein_nishina_total(electron_keV)).epsilon(1e-7));
-  CHECK(klein_nishina_total(1) == approx(8 * single_pi / 3).epsilon(5e-3));
+  CHECK(klein_nishina_total(1.0) == approx(8 * single_pi / 3).epsilon(5e-3));
   CHECK(scattered_keV(1) == approx(electron_keV));
   CHECK(scattered_keV(-1) == approx(electron_keV / 3));
   const EnergyAcceptance energy{.low_keV = 425, .high_keV = 650, .resolution = 0.1, .is_share_of_energy = false};

@@ -134,7 +134,7 @@ class Crystals:
         if len(new := np.flatnonzero(known < 0)):
             counts = np.bincount(index, minlength=len(names))
             means = np.stack([np.bincount(index, places_mm[:, axis], len(names)) for axis in range(3)], axis=1)
-            means /= counts[:, None]
+            means = means / counts[:, None]
             known[new] = self._nearest(means[new])
             self._take(names[new], known[new], means[new], counts[new])
         detectors = known[index]
