@@ -164,12 +164,20 @@ class Conversation {
     return now;
   }
 
+  // What is said before the run is accepted is of an earlier one on this connection, which was dropped.
+  bool is_of_earlier(Kind kind) const {
+    return !is_accepted_ &&
+           (kind == Kind::credit || kind == Kind::image || kind == Kind::progress || kind == Kind::done);
+  }
+
   void take(const Message& message) try {
+    if (is_of_earlier(message.kind)) return;
     switch (message.kind) {
       case Kind::waiting:
         if (listener_.on_waiting) listener_.on_waiting(json_body(message).value("place", std::size_t{0}));
         break;
       case Kind::accepted:
+        is_accepted_ = true;
         largest_frame_ = json_body(message).value("largest_frame", largest_frame_);
         break;
       case Kind::credit:
@@ -207,7 +215,7 @@ class Conversation {
   std::int64_t credit_ = 0;
   std::size_t largest_frame_ = std::numeric_limits<std::size_t>::max();
   std::optional<NextFrame> frame_;
-  bool is_at_end_ = false, is_stopping_ = false, is_done_ = false;
+  bool is_accepted_ = false, is_at_end_ = false, is_stopping_ = false, is_done_ = false;
   Json run_json_;
 };
 
