@@ -19,7 +19,7 @@ namespace tofstream {
 
 namespace {
 
-constexpr std::int64_t deposit_block = std::int64_t{1} << 19, deposit_task = 1 << 13;
+constexpr std::int64_t deposit_block = std::int64_t{1} << 20, deposit_task = 1 << 13;
 
 /// Asks memory for the points at which an event will count, most of which no cache has.
 template <class T>
