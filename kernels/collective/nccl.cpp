@@ -148,6 +148,7 @@ class NcclTransport final : public RankTransport {
       const cudaError_t state = cudaStreamQuery(stream_);
       if (state == cudaSuccess) break;
       if (state != cudaErrorNotReady) check_cuda(state, "exchange parts of images");
+      (void)cudaGetLastError();  // so that no later check finds it
       int error = nccl_success;
       check_nccl(nccl().async_error(comm_, &error), "ask how an exchange goes");
       check_nccl(error, "exchange parts of images");
