@@ -161,7 +161,7 @@ struct SingleScatterGadget {
   }
 
  private:
-  // Of what it is made.
+  // What an estimate is made of.
   struct Making {
     std::shared_ptr<const Image> image;          // on the host
     double reference_s = 1;                      // the image counts decays in so many seconds, the file those in one

@@ -50,7 +50,7 @@ class Renewals {
     return is_listed || (!has_terms && step.iteration >= first());
   }
 
-  /// Of a live stream, what became due some time ago takes its place with this subset. To be asked before are_due().
+  /// Whether, in a live stream, what became due some time ago takes its place with this subset. Ask before are_due().
   bool are_in_place(const UpdateStep& step, double scan_s) {
     if (step.subsets != 0 || !place_s_ || scan_s < *place_s_) return false;
     place_s_.reset();

@@ -15,7 +15,7 @@ namespace tofstream {
 
 class SumInOrder {
  public:
-  /// Of images of so many numbers in one kind of memory. `transport` outlives it. Allocates bytes() there.
+  /// Adds up images of `count` numbers in one kind of memory, where it allocates bytes(). `transport` outlives it.
   SumInOrder(RankTransport& transport, int parts, std::int64_t count, Memory memory);
 
   /// own[i]: this rank's image number rank + i ranks. On the first rank own[0] becomes the sum of all images; the others

@@ -57,7 +57,7 @@ struct PlacedEvent {
   float at[3] = {};
 };
 
-/// Of an event that is spread over its ToF bin.
+/// An event that is spread over its ToF bin.
 struct SpreadEvent : PlacedEvent {
   float along[3] = {};  // from one end of the bin to the other
   std::int32_t pieces = 1;

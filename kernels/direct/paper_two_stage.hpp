@@ -116,7 +116,7 @@ struct RotationGaussian {
         weight[m] = std::exp(-0.5f * d * d);
       }
     }
-    /// Of loops over the taps: of few ones a constant, so that they are unrolled.
+    /// Where loops over the taps end: a constant if they are few, so that the loops are unrolled.
     TOFSTREAM_HOST_DEVICE int end() const { return most < most_taps ? most : count; }
   };
 };

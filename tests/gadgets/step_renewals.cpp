@@ -70,7 +70,7 @@ TEST_CASE("what is made beside a live stream's updates is in place by scan time 
   CHECK(!beside.are_made_beside(file_step(1, 0)));  // final passes wait
   CHECK(beside.first_time() == "iteration 2 and before 14 s of the scan");
 
-  // Of data with a gap, one takes its place where the next begins. A return to the start image forgets it.
+  // Where data have a gap, one takes its place where the next begins. A return to the start image forgets it.
   Renewals gap({2}, 10, 10);
   CHECK(gap.are_due(live_step(2), false, 12));
   CHECK(gap.are_in_place(live_step(2), 50));

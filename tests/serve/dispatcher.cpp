@@ -141,7 +141,10 @@ TEST_CASE_FIXTURE(Fleet,
 
 TEST_CASE_FIXTURE(Fleet, "clients are spread over the servers, and one that waits goes where a place becomes free") {
   options.at_once = 1;
-  for (int k = 0; k < 2; ++k) start(k);
+  for (int k = 0; k < 2; ++k) {  // the first has more memory, and is still not to get both that wait
+    options.memory_bytes = std::size_t{8} << (30 - k);
+    start(k);
+  }
   RunningDispatcher running(dispatch);
   PetsirdFrames first(recording()), second(recording());
   auto one = std::make_unique<Client>(working_client(running, first));
@@ -153,10 +156,7 @@ TEST_CASE_FIXTURE(Fleet, "clients are spread over the servers, and one that wait
   Client waits[2] = {running.client(), running.client()};
   for (Client& client : waits) {
     client.say(make_hello({.pipeline = "small"}));
-    const auto place = wait_for_json(client, Kind::waiting)["place"];
-    CHECK(place <= 2);
-    // One at each server, by what they tell in time: on a machine with fifty other threads both were once at one.
-    WARN(place == 1);
+    CHECK(wait_for_json(client, Kind::waiting)["place"] == 1);  // one at each server
   }
   one.reset();
   // Whichever waits where no place becomes free goes on waiting, or is moved: one of the two begins.

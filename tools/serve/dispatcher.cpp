@@ -215,7 +215,12 @@ class Dispatcher::Impl {
     for (std::size_t k = 0; k < places.all.size(); ++k) {
       const At& at = places.at[k];
       const bool is_its = at.server == run.server && at.place == run.place;
-      if (is_its ? !is_counted : shares(run, places.all[k])) take_place(places.all[k], run.relay.need());
+      Place& place = places.all[k];
+      if (!(is_its ? !is_counted : shares(run, place))) continue;
+      if (run.relay.state() != Relay::State::running && !has_room(place, run.relay.need()))
+        ++place.waiting;  // the next client is to find it in the queue
+      else
+        take_place(place, run.relay.need());
     }
   }
 

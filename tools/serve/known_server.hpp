@@ -39,7 +39,7 @@ class KnownServer {
   const Health* health() const { return health_ ? &*health_ : nullptr; }
   /// Why it is not there, in words that follow its name: "does not answer".
   const std::string& why_not() const { return why_not_; }
-  /// Of what it answers it is plain that it can never be used.
+  /// What it answers makes plain that it can never be used.
   bool is_wrong() const { return is_wrong_; }
 
   /// What it says from now on was asked after this moment.

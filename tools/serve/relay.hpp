@@ -33,7 +33,7 @@ class Relay {
   const std::string& client() const { return client_; }
   const std::string& pipeline() const { return pipeline_; }
   State state() const { return state_; }
-  /// Of the server, as it last said: the session's name, the run's need, the GPUs that it has.
+  /// What the server said last: the session's name, the run's need, the GPUs that it has.
   const std::string& session() const { return session_; }
   const Need& need() const { return need_; }
   const std::vector<int>& gpus() const { return gpus_; }

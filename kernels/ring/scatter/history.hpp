@@ -181,7 +181,7 @@ struct HistoryLaw {
     return photon.at_mm.x * photon.at_mm.x + photon.at_mm.y * photon.at_mm.y < radius_mm * radius_mm;
   }
 
-  /// Of a photon that has left matter; weight 0 where it is not recorded.
+  /// What is kept of a photon that has left matter; weight 0 where it is not recorded.
   TOFSTREAM_HOST_DEVICE FirstPhoton first_of(Photon& photon) const {
     const double weight = recorded(photon);
     return {photon.at_mm, photon.path_mm, weight, photon.scatters};

@@ -27,7 +27,7 @@ struct Flight {
   Vec3d from_mm, direction;                      // of the first photon: where the second one will start
   bool is_second = false, is_scattered = false;  // is_scattered: it met an electron where it is
 
-  // Of the second one the same room holds what is known of the first.
+  // The same room holds what is known of the first one while the second one flies.
   __device__ void keep(const FirstPhoton& one) {
     from_mm = one.at_mm;
     direction = {one.path_mm, one.weight, static_cast<double>(one.scatters)};
