@@ -135,8 +135,7 @@ struct EventCorrections {
     } else {
       if (means().takes(batch)) batch = bring_to_device(batch);
       set_multiplicative(batch);
-      set_additive(batch);
-      emit(std::move(batch));
+      emit(with_additive(std::move(batch)));
     }
   }
 
@@ -152,10 +151,7 @@ struct EventCorrections {
       prepare_waiting(Wait::for_all);
       fit.get();
     }
-    for (EventBatch& batch : waiting_) {
-      set_additive(batch);
-      emit(std::exchange(batch, {}));
-    }
+    for (EventBatch& batch : waiting_) emit(with_additive(std::exchange(batch, {})));
     waiting_.clear();
     if (is_estimated()) report_randoms(context);
     if (half_life_s_ > 0) context.report("half_life_s", half_life_s_);
@@ -333,6 +329,13 @@ struct EventCorrections {
     means().set_attenuation(terms);
     terms.exposure = exposure_of(batch, p_.dead_time, p_.decay);
     means().corrector().set_multiplicative(batch, terms);
+  }
+
+  // Beside terms of whole lines ToF would mislead whoever projects the events.
+  EventBatch with_additive(EventBatch batch) {
+    set_additive(batch);
+    if (!p_.tof) batch.tof_mm = batch.tof_width_mm = {};
+    return batch;
   }
 
   void set_additive(EventBatch& batch) {

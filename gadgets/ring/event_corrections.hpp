@@ -128,7 +128,8 @@ struct EventCorrectionsParams {
                    "reference_s", range(1e-9, 1e9), unit("s"),
                    "Length of scan time whose decays the image counts: 1 makes it an activity. The gadget that makes "
                    "subsets needs the same: put another one at the pipeline's top"),
-               param<&EventCorrectionsParams::tof>("tof", "Randoms and scatter of ToF bins, as the projector uses ToF"),
+               param<&EventCorrectionsParams::tof>(
+                   "tof", "Randoms and scatter of ToF bins; false: of whole lines, and the events go on without ToF"),
                param<&EventCorrectionsParams::backend>("backend", "Where lines are followed through the mu map"));
 };
 

@@ -47,17 +47,17 @@ struct ScatterInputs {
 /// An estimate as terms of events, on whichever backend these lie.
 class ScatterTerms final : public AdditiveTerms<EventBatch> {
  public:
-  ScatterTerms(std::shared_ptr<const ScatterEstimate> estimate, bool tof) : estimate_(std::move(estimate)), tof_(tof) {
+  explicit ScatterTerms(std::shared_ptr<const ScatterEstimate> estimate) : estimate_(std::move(estimate)) {
     lines_ = estimate_->has_tof() ? std::make_shared<const ScatterEstimate>(estimate_->without_tof()) : estimate_;
   }
 
   const ScatterEstimate& estimate() const { return *estimate_; }
 
   void write(const EventBatch& batch, float* to) const override {
-    const bool of_bins = tof_ && !batch.tof_mm.empty() && batch.tof.sigma_mm > 0;
+    const bool of_bins = !batch.tof_mm.empty() && batch.tof.sigma_mm > 0;
     // In the estimate's unit the reference time cancels: its image counts the decays of that time, and so do the terms.
     const EventTerms terms{
-        .scatter = of_bins ? estimate_ : lines_, .exposure = batch.exposure, .reference_s = 1, .tof = tof_};
+        .scatter = of_bins ? estimate_ : lines_, .exposure = batch.exposure, .reference_s = 1, .tof = of_bins};
     const Backend backend = on_host(batch.memory()) ? Backend::cpu : Backend::cuda;
     const std::lock_guard lock(mutex_);
     auto& corrector = correctors_[{backend, backend == Backend::cuda ? current_device() : 0}];
@@ -67,7 +67,6 @@ class ScatterTerms final : public AdditiveTerms<EventBatch> {
 
  private:
   std::shared_ptr<const ScatterEstimate> estimate_, lines_;
-  bool tof_;
   mutable std::mutex mutex_;
   mutable std::map<std::pair<Backend, int>, std::unique_ptr<EventCorrector>> correctors_;  // by device
 };
@@ -188,12 +187,17 @@ struct SingleScatterGadget {
     if (is_of_blobs) throw std::invalid_argument("scatter is made of images of voxels, not of blobs");
   }
 
-  static void require_correctable(const EventSubset& subset) {
-    for (const auto& batch : subset.batches)
+  void require_correctable(const EventSubset& subset) const {
+    for (const auto& batch : subset.batches) {
       if (batch->count > 0 && batch->multiplicative.empty())
         throw std::runtime_error(
             "the events carry no attenuation, which their scatter is compared with: put event_corrections, with the "
             "same mu map, before the gadget that sorts them");
+      if (!p_.tof && !batch->tof_mm.empty())
+        throw std::runtime_error(
+            "the events have ToF, and this gadget has tof: false: write it at the pipeline's top, so that neither "
+            "event_corrections nor the projector uses ToF");
+    }
     const CorrectionRecord* const scatter = subset.quantity ? &(*subset.quantity)[Correction::scatter] : nullptr;
     if (scatter && scatter->state == CorrectionState::made)
       throw std::runtime_error(fmt::format(
@@ -256,7 +260,7 @@ struct SingleScatterGadget {
     if (made.multiple) report_multiple(*made.multiple, p_.multiple_error, context);
     if (made.tails) tell(*made.tails, context);
     reference_s_ = made.reference_s;
-    terms_ = std::make_shared<const ScatterTerms>(made.scatter, p_.tof);
+    terms_ = std::make_shared<const ScatterTerms>(made.scatter);
     said_.made();
     context.log().info(
         fmt::format("single scatter at {} points, {}: {:.1f} s", scatter_->points(), when(step), made.seconds));

@@ -214,7 +214,12 @@ class ListModeModel final : public SystemModel<EventBatch> {
 
 EventView list_mode_view(const EventBatch& batch, bool uses_tof) {
   EventView events = batch.view();
-  if (!uses_tof) events.tof_mm = nullptr;
+  if (uses_tof || batch.tof_mm.empty()) return events;
+  if (!batch.additive.empty())
+    throw std::runtime_error(
+        "the events' randoms and scatter are those of ToF bins, and the projector has tof: false: write it at the "
+        "pipeline's top, so that they become those of whole lines");
+  events.tof_mm = nullptr;
   return events;
 }
 

@@ -24,7 +24,8 @@ struct ProjectorInputs {
             Port<&ProjectorInputs::additive>{.name = "additive", .is_feedback = true, .is_optional = true});
 };
 
-/// Events as a projector takes them that looks at their ToF, or does not.
+/// Events as a projector takes them that looks at their ToF, or does not. Throws std::runtime_error where it does not and
+/// they have additive terms of their ToF bins.
 EventView list_mode_view(const EventBatch& batch, bool uses_tof);
 
 /// What a CpuProjector (kernels/project) holds for images of so many bytes: an image for each slot of events but the

@@ -103,6 +103,32 @@ TEST_CASE("quantitative_osem corrects for the scatter of its own image from the 
   CHECK(below == 0);
 }
 
+TEST_CASE("without ToF all terms are those of whole lines, and a pipeline of which a part uses ToF is refused") {
+  const ScatteredScan scan;
+  const auto run = [&](const char* out, const std::string& sets) {
+    return scan.run("quantitative_osem", out, "--set scatter.point_mm=50 --set subsets.iterations=2 " + sets);
+  };
+  const auto mean = [&](const char* out) {
+    const auto voxels = read_nifti(scan.folder / out / "image.nii.gz").voxels.to_vector();
+    return std::accumulate(voxels.begin(), voxels.end(), 0.0) / static_cast<double>(voxels.size());
+  };
+  REQUIRE(run("with", "").code == 0);
+  const CommandResult whole = run("without", "--set tof=false");
+  REQUIRE_MESSAGE(whole.code == 0, whole.err);
+  CHECK(whole.err.find("events beside the body ask for") == std::string::npos);
+  CHECK(mean("without") == approx(mean("with")).epsilon(0.05));
+  CHECK(run("events", "--set corrected.tof=false").code == 0);  // they have no ToF any more
+  CHECK(read_nifti(scan.folder / "events" / "image.nii.gz").voxels.to_vector() ==
+        read_nifti(scan.folder / "without" / "image.nii.gz").voxels.to_vector());
+  const auto refused = [&](const char* part, const char* words) {
+    const CommandResult ran = run(part, fmt::format("--set {}.tof=false", part));
+    CHECK(ran.code == 1);
+    CHECK_MESSAGE(ran.err.find(words) != std::string::npos, ran.err);
+  };
+  refused("projected", "and the projector has tof: false: write it at the pipeline's top");
+  refused("scatter", "the events have ToF, and this gadget has tof: false: write it at the pipeline's top");
+}
+
 TEST_CASE("an image that no scatter was made of, or not as its data need it, says so") {
   const ScatteredScan scan;
   const CommandResult early = scan.run("quantitative_osem", "early", "");
