@@ -11,7 +11,7 @@ namespace tofstream {
 
 struct Photon {
   Vec3d at_mm, direction;  // a unit vector
-  double energy_keV = electron_keV;
+  double energy_keV = electron_keV;  // which it has until it is scattered
   double path_mm = 0;  // since it was emitted
   int scatters = 0;
 };
@@ -64,8 +64,8 @@ TOFSTREAM_HOST_DEVICE void scatter(Photon& photon, Random& random) {
 /// The attenuation at another energy is in the ratio of the total cross sections.
 template <class Matter, class Random>
 TOFSTREAM_HOST_DEVICE bool collides(Photon& photon, const Matter& matter, Random& random) {
-  const double most_per_mm =
-      matter.most_per_mm() * klein_nishina_total(photon.energy_keV) / klein_nishina_total(electron_keV);
+  double most_per_mm = matter.most_per_mm();
+  if (photon.scatters > 0) most_per_mm *= klein_nishina_total(photon.energy_keV) / klein_nishina_total(electron_keV);
   while (most_per_mm > 0) {
     const double step_mm = -std::log(1 - random.uniform()) / most_per_mm;
     const Vec3d next = photon.at_mm + step_mm * photon.direction;

@@ -28,19 +28,24 @@ struct VoxelMatter {
   }
 };
 
-/// Where decays happen: in voxels, each of which is a constant.
+/// Where decays happen: in voxels, each of which is a constant. A voxel is found in the sums of the activity, of which a
+/// table says where to look (Chen and Asau, AIIE Trans 6:163, 1974).
 struct DecayVoxels {
   const double* sums = nullptr;  // of the activity up to and with each voxel
   std::int64_t voxels = 0;
+  // guide[n] for n in 0..guides: the first voxel whose sum exceeds n / guides of all; of nothing, the last.
+  const std::int32_t* guide = nullptr;
+  std::int32_t guides = 1;  // a power of two, so that n / guides is exact
   int size[3] = {};
   Vec3d corner_mm, edge_mm;
 
   template <class Random>
   TOFSTREAM_HOST_DEVICE Vec3d draw(Random& random) const {
-    const double wanted = random.uniform() * sums[voxels - 1];
-    std::int64_t low = 0, high = voxels - 1;
+    const double share = random.uniform(), wanted = share * sums[voxels - 1];
+    const auto n = static_cast<std::int32_t>(share * guides);
+    std::int32_t low = guide[n], high = guide[n + 1];
     while (low < high) {
-      const std::int64_t middle = (low + high) / 2;
+      const std::int32_t middle = low + (high - low) / 2;
       if (sums[middle] > wanted)
         high = middle;
       else
@@ -208,7 +213,8 @@ struct HistoryLaw {
     photon.path_mm += way;
     if (!(std::abs(photon.at_mm.z) <= half_length_mm)) return 0;
     const double facing = (photon.at_mm.x * u.x + photon.at_mm.y * u.y) / radius_mm;
-    const float more = photon.scatters > 0 ? crystal_attenuation_ratio(static_cast<float>(photon.energy_keV)) : 1.0f;
+    if (photon.scatters == 0) return detector_response(crystal, photon.at_mm, u) / facing;
+    const float more = crystal_attenuation_ratio(static_cast<float>(photon.energy_keV));
     const ElementResponse stops{crystal.area_mm2, more * crystal.front, more * crystal.back};
     return energy.share(photon.energy_keV) / share_at_511 * detector_response(stops, photon.at_mm, u) / facing;
   }

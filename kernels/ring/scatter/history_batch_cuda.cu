@@ -154,11 +154,13 @@ class CudaHistoryBatches final : public HistoryBatches {
         lattice_(lattice),
         mu_(on_device(law.matter.mu.values, voxels_of(law.matter.mu))),
         sums_(on_device(law.decays.sums, law.decays.voxels)),
+        guide_(on_device(law.decays.guide, std::int64_t{law.decays.guides} + 1)),
         counts_(Memory::device, lattice.values() + 1),
         there_(Memory::pinned, lattice.values() + 1) {
     synchronize(nullptr);
     law_.matter.mu.values = mu_.data();
     law_.decays.sums = sums_.data();
+    law_.decays.guide = guide_.data();
   }
 
   const CountedBatch& follow(std::int64_t first, std::int64_t count) override {
@@ -191,6 +193,7 @@ class CudaHistoryBatches final : public HistoryBatches {
   CountedLattice lattice_;
   Buffer<float> mu_;
   Buffer<double> sums_;
+  Buffer<std::int32_t> guide_;
   Buffer<DeviceCount> counts_, there_;
   CountedBatch batch_;
 };

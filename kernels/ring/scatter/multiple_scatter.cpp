@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <numbers>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -63,14 +65,32 @@ struct EmittedVoxels {
     for (const float value : activity.voxels.span()) sums.push_back(sum += static_cast<double>(value));
     if (!(sum > 0)) throw std::invalid_argument("the image is empty: nothing is scattered");
     rate = sum * static_cast<double>(grid.voxel_volume());
+    set_guide();
     const Vec3d edge = grid.voxel_mm.as<double>();
     view = {sums.data(),
             grid.voxels(),
+            guide.data(),
+            static_cast<std::int32_t>(guide.size() - 1),
             {grid.size[0], grid.size[1], grid.size[2]},
             grid.origin_mm.as<double>() - 0.5 * edge,
             edge};
   }
+  void set_guide() {
+    if (!std::in_range<std::int32_t>(sums.size()))
+      throw std::invalid_argument(fmt::format("multiple scatter is made of at most 2^31 voxels, not {}", sums.size()));
+    const auto last = static_cast<std::int32_t>(sums.size() - 1);
+    const auto guides = static_cast<std::int32_t>(std::bit_ceil(std::min(sums.size(), std::size_t{1} << 20)));
+    guide.reserve(static_cast<std::size_t>(guides) + 1);
+    std::int32_t voxel = 0;
+    for (std::int32_t n = 0; n <= guides; ++n) {
+      const double wanted = static_cast<double>(n) / guides * sums.back();
+      while (voxel < last && sums[static_cast<std::size_t>(voxel)] <= wanted) ++voxel;
+      guide.push_back(voxel);
+    }
+  }
+
   std::vector<double> sums;
+  std::vector<std::int32_t> guide;
   double rate = 0;
   ring_scatter::DecayVoxels view;
 };
