@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <stop_token>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -18,12 +19,14 @@
 
 #include "core/gadget.hpp"
 #include "gadgets/additive.hpp"
+#include "gadgets/io/checkpoint.hpp"
 #include "gadgets/io/nifti/mu_map.hpp"
 #include "gadgets/motion/still.hpp"
 #include "gadgets/parameters.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/ring/io/scatter_nifti.hpp"
 #include "gadgets/ring/pair_multiple_scatter.hpp"
+#include "gadgets/ring/scatter_record.hpp"
 #include "gadgets/step/beside.hpp"
 #include "gadgets/step/estimated_scatter.hpp"
 #include "gadgets/step/renewals.hpp"
@@ -83,6 +86,7 @@ struct SingleScatterGadget {
     bool tof = true;
     double point_mm = 20;
     std::filesystem::path file = "scatter.nii.gz";
+    std::filesystem::path resume_from;
     BackendChoice backend = BackendChoice::automatic;
   };
   static constexpr auto params = describe(
@@ -108,7 +112,10 @@ struct SingleScatterGadget {
       param<&Params::point_mm>("point_mm", range(2, 200), unit("mm"), scatter_point_words),
       param<&Params::file>("file", in_run_folder,
                            "Name of the last estimate in the output folder, .nii or .nii.gz, which event_corrections "
-                           "can read"),
+                           "can read; beside it, as .tofs, what a run that was killed goes on from"),
+      param<&Params::resume_from>("resume_from",
+                                  "Folder of a run that was killed: what it knew of its scatter at its checkpoint's "
+                                  "update is taken from there"),
       param<&Params::backend>("backend", "Where the scatter is computed"));
   static constexpr bool own_thread = true;
   static constexpr bool harmless = true;
@@ -127,13 +134,14 @@ struct SingleScatterGadget {
     mu_ = read_mu_map(p.mu_map);
     require_per_cm(p.mu_map, *mu_);
     mu_checksum_ = checksum_of_mu_map(*mu_);
+    if (p.every_s == 0) begin_record(context);
   }
 
   void process(ScatterInputs inputs, Emit<Additive<EventBatch>>& emit, Context& context) {
     const EventSubset& subset = *inputs.events;
     const Estimate& estimate = *inputs.image;
     if (const EventBatch* sample = subset.sample(); sample && sample->scanner && !scatter_)
-      set_scanner(*sample->scanner);
+      set_scanner(sample->scanner);
     if (const EventBatch* sample = subset.sample()) require_still(*sample, "single_scatter");
     require_voxels(estimate);
     if (subset.step.frame.number > 0 || subset.step.gate > 0)
@@ -142,8 +150,8 @@ struct SingleScatterGadget {
           "and "
           "give event_corrections a scatter file");
     require_correctable(subset);
-    if (subset.step.restart) begin_anew();
-    note_tails(subset);
+    if (subset.step.restart) begin_anew(subset.step, context);
+    note_tails(subset, context);
     if (estimate.image) renew_if_due(subset, estimate, context);
     emit(Additive<EventBatch>{estimate.image, terms_, said_.get()});
   }
@@ -175,10 +183,16 @@ struct SingleScatterGadget {
 
   static double within_s(const Params& p) { return p.within_s.value_or(0.5 * p.every_s); }
 
-  void set_scanner(const Scanner& scanner) {
-    scanner_ = scatter_scanner(scanner);
+  // Where the run goes on from another one, so does what is known.
+  void set_scanner(const std::shared_ptr<const Scanner>& events_of) {
+    scanner_ = scatter_scanner(*events_of);
     scatter_.emplace(*mu_, scanner_.detectors, p_.point_mm);
     if (p_.fit == ScatterFit::tails) tails_.emplace(*mu_);
+    if (tails_ && known_.has_tails) {
+      known_.tails.scanner = events_of;
+      tails_->go_on(std::move(known_.tails));
+      noted_iteration_ = 1;
+    }
     if (p_.multiple == MultipleScatterBy::scaled) mu_.reset();
   }
 
@@ -204,16 +218,60 @@ struct SingleScatterGadget {
           "the events are corrected for scatter already, by {}: leave out either that or this gadget", scatter->how));
   }
 
-  // Each event once: in the first iteration that comes, which is another than 1 only in a run that was resumed.
-  void note_tails(const EventSubset& subset) {
+  // Each event once: in the first iteration that comes, which is another than 1 only in a run that goes on from one of
+  // which there is no record.
+  void note_tails(const EventSubset& subset, Context& context) {
     if (!tails_ || subset.step.iteration == 0) return;
     if (noted_iteration_ == 0) noted_iteration_ = subset.step.iteration;
     if (subset.step.iteration != noted_iteration_) return;
     const std::size_t first = noted_iteration_ == 1 ? subset.first_new() : 0;
+    const std::uint64_t seen_before = tails_->noted().seen;
     for (std::size_t i = first; i < subset.batches.size(); ++i) tails_->add(*subset.batches[i]);
+    if (tails_->noted().seen > seen_before)
+      record(context, [&] { record_->noted(subset.step.update, tails_->noted(), seen_before); });
   }
 
-  void begin_anew() {
+  void begin_record(Context& context) {
+    const auto name = record_of(p_.file);
+    const auto file = context.output_file(name);
+    if (p_.resume_from.empty()) return record_.emplace(file), void();
+    const std::int64_t update = checkpoint_step(p_.resume_from).update;
+    const bool is_folder = std::filesystem::is_directory(p_.resume_from);
+    const auto from = (is_folder ? p_.resume_from : p_.resume_from.parent_path()) / name;
+    if (update > 0 && !std::filesystem::exists(from))
+      context.log().warning(
+          fmt::format("there is no {}: the scatter is made anew, of the image that the run goes on from, so the image "
+                      "is not quite that of a run that was not killed",
+                      from.string()));
+    known_ = ScatterRecord::read(from, update);
+    record_ = ScatterRecord::going_on(file, from, update);
+    if (!known_.estimate) return;
+    terms_ = std::make_shared<const ScatterTerms>(known_.estimate);
+    reference_s_ = known_.reference_s;
+    renewals_.go_on(known_.iteration);
+    said_.made();
+  }
+  static std::filesystem::path record_of(const std::filesystem::path& file) {
+    const std::string name = file.string();
+    return name.substr(0, name.rfind(".nii")) + ".tofs";
+  }
+  // A run goes on without a record, as on a full disk.
+  void record(Context& context, const std::function<void()>& write) {
+    if (!record_) return;
+    try {
+      write();
+    } catch (const std::system_error& error) {
+      context.log().warning(
+          fmt::format("if this run is killed, it cannot go on with the scatter that it has, but with one made anew: {}",
+                      error.what()));
+      std::error_code not_there;
+      std::filesystem::remove(record_->file(), not_there);
+      record_.reset();
+    }
+  }
+
+  void begin_anew(const UpdateStep& step, Context& context) {
+    record(context, [&] { record_->begun_anew(step.update); });
     beside_.drop();
     terms_ = nullptr;
     renewals_.begin_anew();
@@ -261,6 +319,7 @@ struct SingleScatterGadget {
     if (made.tails) tell(*made.tails, context);
     reference_s_ = made.reference_s;
     terms_ = std::make_shared<const ScatterTerms>(made.scatter);
+    record(context, [&] { record_->made(step.update, *made.scatter, step.iteration, made.reference_s); });
     said_.made();
     context.log().info(
         fmt::format("single scatter at {} points, {}: {:.1f} s", scatter_->points(), when(step), made.seconds));
@@ -368,7 +427,9 @@ struct SingleScatterGadget {
   Renewals renewals_;
   SaidOfScatter said_ = SaidOfScatter(renewals_.first());
   double reference_s_ = 1;
-  std::int64_t of_update_ = 0;  // that met the image of which the scatter was made, or is being made
+  std::optional<ScatterRecord> record_;  // none where it cannot be written, or the run cannot go on from it
+  RecordedScatter known_;                // of the run that this one goes on from, until the scanner is known
+  std::int64_t of_update_ = 0;           // that met the image of which the scatter was made, or is being made
   bool is_warned_ = false;
   Beside<Made> beside_;  // last: its work uses the others
 };

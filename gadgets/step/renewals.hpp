@@ -37,6 +37,8 @@ class Renewals {
     due_s_ = every_s_;
     place_s_.reset();
   }
+  /// A run goes on from one that had made terms last for this iteration.
+  void go_on(int made_at) { made_at_ = made_at; }
   /// Whether a subset is to meet terms of the estimate that it meets. `has_terms`: there are some already.
   /// `scan_s`: the scan time up to the end of its data.
   bool are_due(const UpdateStep& step, bool has_terms, double scan_s = 0) {
@@ -46,7 +48,7 @@ class Renewals {
     if (step.subsets == 0) return every_s_ > 0 && is_time(scan_s);
     const bool is_listed = step.iteration > made_at_ && std::ranges::find(at_, step.iteration) != at_.end();
     if (is_listed) made_at_ = step.iteration;
-    // A run that was resumed within an iteration has none of the terms that it had.
+    // A run that goes on within an iteration may have none of the terms that it had.
     return is_listed || (!has_terms && step.iteration >= first());
   }
 

@@ -103,6 +103,49 @@ TEST_CASE("quantitative_osem corrects for the scatter of its own image from the 
   CHECK(below == 0);
 }
 
+TEST_CASE("killed in any iteration, a run with scatter goes on to the image of a run that was not, to the last bit") {
+  const ScatteredScan scan;
+  const std::string pipeline = (scan.folder / "killed.yaml").string();
+  std::ofstream(pipeline) << "include: " << find_shared("pipelines", "quantitative_osem").string()
+                          << "\ngadgets:\n  checkpoint: {use: checkpoint_writer, from: estimate, every_s: 0}\n";
+  const std::string settings = "--set scatter.point_mm=50 --set subsets.iterations=4 --set subsets.subsets=3 ";
+  const auto run = [&](const std::string& out, const std::string& more) {
+    return scan.run(pipeline, out, settings + more);
+  };
+  const auto voxels = [&](const std::string& out) {
+    return read_nifti(scan.folder / out / "image.nii.gz").voxels.to_vector();
+  };
+  REQUIRE(run("whole", "").code == 0);
+  const auto going_on = [&](int killed_at, const std::string& out, bool in_its_folder) {
+    CHECK(run(out, fmt::format("--set 'projected.fault={{kill_at: {}, delay_ms: 40}}'", killed_at)).code == 137);
+    const auto from = (scan.folder / out).string();
+    const std::string to = in_its_folder ? out : out + "_on";
+    const CommandResult went_on = run(to, "--set resume_from=" + from);
+    CHECK_MESSAGE(went_on.code == 0, went_on.err);
+    CHECK(voxels(to) == voxels("whole"));
+    CHECK(text_of(scan.folder / to / "scatter.tofs") == text_of(scan.folder / "whole" / "scatter.tofs"));
+  };
+  for (const int killed_at : {2, 4, 6, 9, 11}) {  // the first of 12 updates is message 1
+    CAPTURE(killed_at);
+    going_on(killed_at, fmt::format("killed{}", killed_at), killed_at % 2 == 0);
+  }
+
+  // Without the record the scatter is made anew, and said to be.
+  CHECK(run("lost", "--set 'projected.fault={kill_at: 9, delay_ms: 40}'").code == 137);
+  const auto record = scan.folder / "lost" / "scatter.tofs";
+  const std::string whole_record = text_of(record);
+  std::filesystem::remove(record);
+  const CommandResult lost = run("lost_on", "--set resume_from=" + (scan.folder / "lost").string());
+  CHECK(lost.code == 0);
+  CHECK_MESSAGE(lost.err.find("scatter.tofs: the scatter is made anew") != std::string::npos, lost.err);
+  std::string damaged = whole_record;
+  damaged[damaged.size() / 3] ^= 1;
+  std::ofstream(record, std::ios::binary) << damaged;
+  const CommandResult refused = run("damaged", "--set resume_from=" + (scan.folder / "lost").string());
+  CHECK(refused.code == 2);
+  CHECK_MESSAGE(refused.err.find("delete it, and the scatter is estimated anew") != std::string::npos, refused.err);
+}
+
 TEST_CASE("without ToF all terms are those of whole lines, and a pipeline of which a part uses ToF is refused") {
   const ScatteredScan scan;
   const auto run = [&](const char* out, const std::string& sets) {

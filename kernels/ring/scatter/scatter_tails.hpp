@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "kernels/ring/correct/attenuation.hpp"
@@ -67,6 +68,8 @@ class ScatterTails {
   /// The same of what noted() was at some time; one such call at a time, beside which add() may be called.
   TailFit fit(const Noted& noted, const ScatterEstimate& estimate, double reference_s, double least_counts = 5000);
   const Noted& noted() const { return noted_; }
+  /// Goes on from what another one noted.
+  void go_on(Noted noted) { noted_ = std::move(noted); }
 
  private:
   // An event with what it has of randoms for one of scatter.
