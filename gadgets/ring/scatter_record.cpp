@@ -152,14 +152,16 @@ RecordedScatter ScatterRecord::read(const std::filesystem::path& file, std::int6
 
 ScatterRecord ScatterRecord::going_on(std::filesystem::path file, const std::filesystem::path& from,
                                       std::int64_t update) {
-  const auto bytes = content_of(from);
-  const auto entries = entries_until(bytes, from, update);
-  return {std::move(file), std::span(bytes).first(entries.empty() ? 0 : entries.back().end)};
+  ScatterRecord made(std::move(file));
+  made.before_ = content_of(from);
+  const auto entries = entries_until(made.before_, from, update);
+  made.before_.resize(entries.empty() ? 0 : entries.back().end);
+  return made;
 }
 
-ScatterRecord::ScatterRecord(std::filesystem::path file, std::span<const std::byte> before) : file_(std::move(file)) {
+void ScatterRecord::begin() {
   AtomicFile begun(file_);
-  begun.write(before);
+  begun.write(std::exchange(before_, {}));
   begun.commit(AtomicFile::Flush::later);
   stream_.open(file_, std::ios::binary | std::ios::app);
 }

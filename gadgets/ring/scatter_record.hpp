@@ -28,16 +28,18 @@ struct RecordedScatter {
 
 class ScatterRecord {
  public:
-  /// The record of a run that begins. Throws std::system_error.
-  explicit ScatterRecord(std::filesystem::path file) : ScatterRecord(std::move(file), {}) {}
+  /// The record of a run that begins.
+  explicit ScatterRecord(std::filesystem::path file) : file_(std::move(file)) {}
   /// The record of a run that goes on after an update of another one, whose record, at `from`, may be the same file.
-  /// Throws std::system_error, and std::runtime_error for a damaged record.
+  /// Throws std::runtime_error for a damaged record.
   static ScatterRecord going_on(std::filesystem::path file, const std::filesystem::path& from, std::int64_t update);
   /// What a record says of everything up to an update. Throws std::runtime_error where it is damaged before that.
   static RecordedScatter read(const std::filesystem::path& file, std::int64_t update);
 
   // Each throws std::system_error where it cannot be written; complete on return, whatever becomes of the process.
 
+  /// The file, which was not touched before.
+  void begin();
   /// What came with an update: the events that are noted beyond the first `seen_before` that were seen.
   void noted(std::int64_t update, const ScatterTails::Noted& tails, std::uint64_t seen_before);
   void made(std::int64_t update, const ScatterEstimate& estimate, int iteration, double reference_s);
@@ -47,7 +49,6 @@ class ScatterRecord {
   const std::filesystem::path& file() const { return file_; }
 
  private:
-  ScatterRecord(std::filesystem::path file, std::span<const std::byte> before);
   enum class Kind : std::uint32_t { noted = 1, made = 2, begun_anew = 3 };
   struct Entry;
   static std::vector<Entry> entries_until(std::span<const std::byte> bytes, const std::filesystem::path& file,
@@ -55,6 +56,7 @@ class ScatterRecord {
   void append(Kind kind, std::int64_t update, std::span<const std::byte> head, std::span<const std::byte> values);
 
   std::filesystem::path file_;
+  std::vector<std::byte> before_;  // with which it begins
   std::ofstream stream_;
 };
 

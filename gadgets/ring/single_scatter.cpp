@@ -140,8 +140,10 @@ struct SingleScatterGadget {
   void process(ScatterInputs inputs, Emit<Additive<EventBatch>>& emit, Context& context) {
     const EventSubset& subset = *inputs.events;
     const Estimate& estimate = *inputs.image;
-    if (const EventBatch* sample = subset.sample(); sample && sample->scanner && !scatter_)
+    if (const EventBatch* sample = subset.sample(); sample && sample->scanner && !scatter_) {
+      record(context, [&] { record_->begin(); });
       set_scanner(sample->scanner);
+    }
     if (const EventBatch* sample = subset.sample()) require_still(*sample, "single_scatter");
     require_voxels(estimate);
     if (subset.step.frame.number > 0 || subset.step.gate > 0)

@@ -115,7 +115,8 @@ TEST_CASE("killed in any iteration, a run with scatter goes on to the image of a
   const auto voxels = [&](const std::string& out) {
     return read_nifti(scan.folder / out / "image.nii.gz").voxels.to_vector();
   };
-  REQUIRE(run("whole", "").code == 0);
+  const CommandResult undisturbed = run("whole", "");
+  REQUIRE_MESSAGE(undisturbed.code == 0, undisturbed.err);
   const auto going_on = [&](int killed_at, const std::string& out, bool in_its_folder) {
     CHECK(run(out, fmt::format("--set 'projected.fault={{kill_at: {}, delay_ms: 40}}'", killed_at)).code == 137);
     const auto from = (scan.folder / out).string();
