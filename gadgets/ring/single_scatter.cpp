@@ -153,9 +153,14 @@ struct SingleScatterGadget {
           "give event_corrections a scatter file");
     require_correctable(subset);
     if (subset.step.restart) begin_anew(subset.step, context);
-    note_tails(subset, context);
-    if (estimate.image) renew_if_due(subset, estimate, context);
+    const bool is_due = estimate.image && is_due_for(subset, context);
+    // The projector need not wait for what this subset says of the next scatter, unless a checkpoint of its update must not
+    // come before the record of it.
+    const bool can_wait = !is_due && !record_;
+    if (!can_wait) note_tails(subset, context);
+    if (is_due) renew(subset, estimate, context);
     emit(Additive<EventBatch>{estimate.image, terms_, said_.get()});
+    if (can_wait) note_tails(subset, context);
   }
 
   void flush(Context& context) {
@@ -236,7 +241,10 @@ struct SingleScatterGadget {
   void begin_record(Context& context) {
     const auto name = record_of(p_.file);
     const auto file = context.output_file(name);
-    if (p_.resume_from.empty()) return record_.emplace(file), void();
+    if (p_.resume_from.empty()) {
+      record_.emplace(file);
+      return;
+    }
     const std::int64_t update = checkpoint_step(p_.resume_from).update;
     const bool is_folder = std::filesystem::is_directory(p_.resume_from);
     const auto from = (is_folder ? p_.resume_from : p_.resume_from.parent_path()) / name;
@@ -280,12 +288,14 @@ struct SingleScatterGadget {
     said_.begin_anew();
   }
 
-  void renew_if_due(const EventSubset& subset, const Estimate& estimate, Context& context) {
+  bool is_due_for(const EventSubset& subset, Context& context) {
     const EventBatch* const last = subset.batches.empty() ? nullptr : subset.batches.back().get();
     const double scan_s = last ? last->start_s + last->duration_s : 0;
     if (renewals_.are_in_place(subset.step, scan_s) && beside_.is_at_work()) take_beside(subset.step, context);
-    if (!renewals_.are_due(subset.step, terms_ != nullptr, scan_s)) return;
-    if (said_.has_none(subset.quantity.get(), context)) return;
+    return renewals_.are_due(subset.step, terms_ != nullptr, scan_s) && !said_.has_none(subset.quantity.get(), context);
+  }
+
+  void renew(const EventSubset& subset, const Estimate& estimate, Context& context) {
     warn_of_attenuation(estimate, context);
     const Making making{on_host(estimate), reference_of(estimate), tails_ ? &tails_->noted() : nullptr};
     of_update_ = subset.step.update;

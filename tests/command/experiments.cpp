@@ -126,6 +126,28 @@ TEST_CASE("the script of the corrected NEMA phantom compares means over scans wi
   CHECK(last["background_mean"]["ideal"]["mean"].get<double>() == approx(5300).epsilon(0.15));
 }
 
+TEST_CASE("the script of quantitative scans compares them with ideal ones, with time of flight and without") {
+  const std::filesystem::path script = script_or_skip("experiments/quantitative_scans");
+  if (script.empty()) return;
+  const TemporaryFolder out;
+  const std::string log = (out / "log").string();
+  const std::string command = "python3 " + script.string() + " --backend cpu --scanner demo_ring --events 60000 " +
+                              "--realisations 1 --iterations 2 --point-mm 60 --pairs 200000 --tofstream " +
+                              program().string() + " --out " + out.path().string() + " >" + log + " 2>&1";
+  REQUIRE_MESSAGE(std::system(command.c_str()) == 0, text_of(log));  // the error of one scan is not known
+  const auto report = nlohmann::json::parse(text_of(out / "report.json"));
+  CHECK(report["counted"]["corrected"]["scattered"] > 1000);
+  CHECK_FALSE(report["counted"]["unscattered"].contains("scattered"));
+  for (const char* tof : {"tof", "non_tof"}) {
+    const auto& rows = report[tof]["figures"]["2"];
+    CHECK(rows["mean of background"]["corrected"]["mean"].get<double>() == approx(1).epsilon(0.15));
+    CHECK(rows["contrast of 37 mm, cold"].contains("unscattered"));
+    CHECK(rows["lung residual"]["residual"]["bound"] == 5);
+    CHECK(report[tof]["tails"]["factors"].size() == 1);
+  }
+  CHECK(std::filesystem::file_size(out / "corrected.png") > 10000);
+}
+
 TEST_CASE("the script of the NEMA phantom's scatter measures images without its correction and with it") {
   const std::filesystem::path script = script_or_skip("experiments/nema_scatter");
   if (script.empty()) return;
