@@ -107,6 +107,7 @@ struct EventCorrections {
   }
 
   void process(EventBatch batch, Emit<EventBatch>& emit, Context& context) {
+    heed_constant_activity(batch, context);
     if (batch.singles) {
       take_singles(batch, context);
       return release(emit, context);
@@ -119,6 +120,18 @@ struct EventCorrections {
           "false)");
     held_.push_back(std::move(batch));
     release(emit, context);
+  }
+
+  // Simulated events may say that their activity does not decay; they say so from the first batch on.
+  void heed_constant_activity(const EventBatch& batch, Context& context) {
+    if (half_life_s_ == 0 || !batch.quantity) return;
+    const CorrectionRecord& decay = (*batch.quantity)[Correction::decay];
+    if (decay.state != CorrectionState::not_needed) return;
+    context.log().info(fmt::format("the events say that their activity does not decay ({}): nothing is corrected for it",
+                                   decay.how));
+    p_.decay = {};
+    half_life_s_ = 0;
+    randoms_ = RandomsInTime(p_.randoms, 0);
   }
 
   void take(EventBatch batch, Emit<EventBatch>& emit, Context& context) {

@@ -266,6 +266,26 @@ TEST_CASE("a mu map in Hounsfield units or 1/mm is refused by events, projectors
       doctest::Contains("is it in Hounsfield units, which 'tofstream mu-map' converts"));
 }
 
+TEST_CASE("events that say that their activity does not decay are not corrected for it") {
+  Quantity simulated{.unit = "Bq/mL"};
+  simulated[Correction::decay] = {CorrectionState::not_needed, "not simulated"};
+  RegisteredGadgetTest<EventBatch> gadget(
+      "event_corrections", "{backend: cpu, randoms: {from: delayeds}, reference_s: 1, decay: {isotope: O-15}}");
+  for (const bool delayed : {false, true}) {
+    EventBatch batch = batch_of(delayed ? 12 * coincident_pairs() : 5, 0, 120, delayed);
+    batch.quantity = std::make_shared<const Quantity>(simulated);
+    gadget.send(std::move(batch));
+  }
+  gadget.finish();
+  const auto events = gadget.out.all().back();
+  CHECK(events->exposure == 1);
+  CHECK((*events->quantity)[Correction::decay].state == CorrectionState::not_needed);
+  CHECK_FALSE(gadget.context.figures().contains("half_life_s"));
+  // As many randoms as delayeds, in each second.
+  CHECK(static_cast<double>(events->additive[0]) ==
+        approx(12.0 / 120 / 11 / static_cast<double>(scanner()->efficiency(17, 1))).epsilon(0.1));
+}
+
 TEST_CASE("events say what they were corrected for, and by what") {
   Quantity simulated{.unit = "Bq/mL"};
   simulated.corrections.fill({CorrectionState::called_for, ""});
