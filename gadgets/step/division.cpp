@@ -76,7 +76,8 @@ RankMemory memory_of_ranks(const RankParams& params, bool deterministic, bool on
     const std::size_t added = may_be_several ? image : 0;  // at most
     return {group ? images(1 + ranks * sums_a_rank) : 0, memory_sum(own, added)};
   }
-  if (group) return {memory_sum(own, images(ranks * sums_a_rank)), 0};
+  // A sensitivity that they share has a sum of each other rank, and the message with it.
+  if (group) return {memory_sum(own, images(std::max(ranks * sums_a_rank, 2 * (ranks - 1)))), 0};
   return {memory_sum(own, memory_product(ranks - 1, memory_sum(projector, images(sums_a_rank)))), 0};
 }
 

@@ -246,6 +246,18 @@ class ServiceOf final : public RankService {
   std::optional<RankImages> images_;          // none: they go in messages
 };
 
+template <class Family>
+std::unique_ptr<RankService> service_of(const PipelineGadget& gadget, const std::string& use,
+                                        const RankOpening& opening, const std::function<void()>& progressed,
+                                        wire::PackReader& from) {
+  const auto* kind = table_of<typename Family::Kind>().find(use);
+  if (!kind) return nullptr;
+  return std::make_unique<ServiceOf<Family>>(*kind, projector_params(kind->params, kind->default_params(), gadget),
+                                             gadget, opening, progressed, from);
+}
+
+}  // namespace
+
 RankOpening checked(const RankOpening& opening) {
   if (opening.grid.has_blobs())
     validate_basis(opening.grid);
@@ -258,9 +270,8 @@ RankOpening checked(const RankOpening& opening) {
   return opening;
 }
 
-// The projector's own parameters, of those of its gadget.
-std::shared_ptr<void> params_of(const std::vector<ParamInfo>& infos, std::shared_ptr<void> params,
-                                const PipelineGadget& gadget) {
+std::shared_ptr<void> projector_params(const std::vector<ParamInfo>& infos, std::shared_ptr<void> params,
+                                       const PipelineGadget& gadget) {
   Value own = Value::map();
   for (const ParamInfo& info : infos)
     if (const Value* value = gadget.resolved.find(info.name)) own.set(info.name, *value, gadget.where);
@@ -270,28 +281,20 @@ std::shared_ptr<void> params_of(const std::vector<ParamInfo>& infos, std::shared
   return params;
 }
 
-template <class Family>
-std::unique_ptr<RankService> service_of(const PipelineGadget& gadget, const std::string& use,
-                                        const RankOpening& opening, const std::function<void()>& progressed,
-                                        wire::PackReader& from) {
-  const auto* kind = table_of<typename Family::Kind>().find(use);
-  if (!kind) return nullptr;
-  return std::make_unique<ServiceOf<Family>>(*kind, params_of(kind->params, kind->default_params(), gadget), gadget,
-                                             opening, progressed, from);
+const PipelineGadget& gadget_for_ranks(const Pipeline& pipeline, const std::string& name) {
+  const auto found = std::ranges::find(pipeline.gadgets, name, &PipelineGadget::name);
+  if (found == pipeline.gadgets.end()) throw std::runtime_error(fmt::format("its pipeline has no gadget '{}'", name));
+  return *found;
 }
-
-}  // namespace
 
 std::unique_ptr<RankService> open_rank_service(const RankMessage& open, const Pipeline& pipeline,
                                                std::function<void()> progressed) {
   wire::PackReader from(*open.body);
-  const std::string gadget = from.text();
+  const PipelineGadget& gadget = gadget_for_ranks(pipeline, from.text());
   const RankOpening opening = checked(from.value<RankOpening>());
-  const auto found = std::ranges::find(pipeline.gadgets, gadget, &PipelineGadget::name);
-  if (found == pipeline.gadgets.end()) throw std::runtime_error(fmt::format("its pipeline has no gadget '{}'", gadget));
-  const std::string use = found->info->name;
-  if (auto events = service_of<EventsOfRank>(*found, use, opening, progressed, from)) return events;
-  if (auto views = service_of<ViewsOfRank>(*found, use, opening, progressed, from)) return views;
+  const std::string use = gadget.info->name;
+  if (auto events = service_of<EventsOfRank>(gadget, use, opening, progressed, from)) return events;
+  if (auto views = service_of<ViewsOfRank>(gadget, use, opening, progressed, from)) return views;
   throw std::runtime_error(fmt::format("'{}' is no projector that ranks can share", use));
 }
 

@@ -44,7 +44,7 @@ concept Sendable = Divisible<Data> && requires(wire::PackWriter& to, const std::
   shared_table(*batch);
 };
 
-/// What a message `open` begins with; the geometry follows.
+/// What a message `open` says after the gadget's name; the geometry follows.
 struct RankOpening {
   Grid grid;
   Backend backend = Backend::cpu;
@@ -140,8 +140,6 @@ class RemoteRank<Data> {
   void begin(const std::vector<std::vector<Piece>>& parts, const std::shared_ptr<const Image>& estimate,
              const Additive<Data>* additive, Memory memory) {
     forget_expired();
-    sum_of_part_.clear();
-    sums_ = {};  // before the next ones come
     wire::PackWriter to;
     if (estimate) to.array(std::span<const float>(estimate->voxels.span()), estimate);
     to.value(static_cast<std::uint32_t>(parts.size()));
@@ -162,6 +160,11 @@ class RemoteRank<Data> {
     sums_ = channel_.answer(RankMessageKind::sums, {.patience = [&] { return clock.patience(largest_); },
                                                     .is_over = [&] { return clock.is_over(); }});
     read_sums();
+  }
+  /// The sums are not needed any more.
+  void release_sums() {
+    sum_of_part_.clear();
+    sums_ = {};
   }
   /// While images are exchanged, which began then: throws what end() throws.
   void require_progress(std::chrono::steady_clock::time_point began, const PassClock& clock) {

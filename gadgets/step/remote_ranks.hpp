@@ -190,6 +190,7 @@ class RemoteRanks<Data> {
       add_values(back.voxels.data(), plus, voxels, memory_);
     }
     if (!on_host(memory_)) synchronize(nullptr);
+    for (auto& rank : all_) rank->release_sums();
   }
 
   const Division division_;

@@ -93,6 +93,36 @@ TEST_CASE("processes with sums as they come give the image of one within 1e-6") 
   CHECK(difference(folder / "three", folder / "one")["nrms"].get<double>() < 1e-6);
 }
 
+TEST_CASE("processes share a sensitivity, whose one file in the cache has the bits of one process's") {
+  const TemporaryFolder folder;
+  for (const std::string pairs : {"all", "drawn"}) {
+    CAPTURE(pairs);
+    std::string expected;
+    for (const int ranks : {1, 2, 3}) {
+      CAPTURE(ranks);
+      const auto out = folder / fmt::format("{}_{}", pairs, ranks),
+                 cache = folder / fmt::format("of_{}_{}", pairs, ranks);
+      const int port = free_port();
+      Processes processes;
+      for (int rank = 0; rank < ranks; ++rank)
+        processes.push_back(std::make_unique<RankProcess>(
+            "XDG_CACHE_HOME=" + cache.string(),
+            reconstruction(out, "--set projected.sensitivity.cache=true ") +
+                (pairs == "all" ? "--set projected.sensitivity.exact_pairs=1000000000 --set image.size=[10,10,5] "
+                                : "") +
+                (ranks > 1 ? fmt::format("--join 127.0.0.1:{} --rank {}/{}", port, rank, ranks) : "--join none")));
+      check_all_done(processes);
+      std::vector<std::string> files;
+      for (const auto& file : std::filesystem::recursive_directory_iterator(cache))
+        if (file.is_regular_file()) files.push_back(text_of(file.path()));
+      REQUIRE(files.size() == 1);
+      if (ranks == 1) expected = files[0];
+      CHECK(!files[0].empty());
+      CHECK(files[0] == expected);
+    }
+  }
+}
+
 TEST_CASE("mpirun starts the ranks of a run") {
   if (run_line("mpirun --version").code != 0) return skip_test("mpirun");
   const TemporaryFolder folder;

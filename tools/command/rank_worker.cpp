@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "core/base/printable.hpp"
+#include "gadgets/ring/sensitivity_service.hpp"
 #include "gadgets/step/rank_service.hpp"
 #include "kernels/memory/devices.hpp"
 
@@ -96,10 +97,12 @@ class Worker {
   }
 
   void answer(const RankMessage& message) try {
-    if (message.kind == RankMessageKind::open) return open(message);
+    using enum RankMessageKind;
+    if (message.kind == open || message.kind == sensitivity) return begin(message);
     const auto session = sessions_.find(message.session);
     if (session == sessions_.end()) return;  // it failed, and the first knows
-    if (message.kind != RankMessageKind::pass) return session->second->take(message);
+    if (message.kind == close) return static_cast<void>(sessions_.erase(session));
+    if (message.kind != pass && message.kind != pairs && message.kind != lines) return session->second->take(message);
     socket_.send("", RankMessageKind::sums, message.session, session->second->project(message));
     session->second->give_sums();
   } catch (const std::exception& error) {
@@ -107,8 +110,10 @@ class Worker {
     socket_.send("", RankMessageKind::failed, message.session, packed_text(error.what()));
   }
 
-  void open(const RankMessage& message) {
-    auto service = open_rank_service(message, settings_.pipeline, [this] { socket_.note_progress(); });
+  void begin(const RankMessage& message) {
+    auto service = message.kind == RankMessageKind::open
+                       ? open_rank_service(message, settings_.pipeline, [this] { socket_.note_progress(); })
+                       : open_sensitivity_service(message, settings_.pipeline);
     socket_.send("", RankMessageKind::ready, message.session, packed_text(service->device()));
     service->join();
     sessions_[message.session] = std::move(service);
