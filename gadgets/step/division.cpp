@@ -68,16 +68,20 @@ RankMemory memory_of_ranks(const RankParams& params, bool deterministic, bool on
   const std::size_t sums_a_rank = (parts + ranks - 1) / ranks;
   const auto images = [&](std::size_t number) { return memory_product(number, image); };
   const std::size_t own = images(sums_a_rank - 1);
+  const auto slabs = [&] {
+    const auto voxels = static_cast<std::int64_t>(image / sizeof(float));
+    return SumInOrder::bytes(static_cast<int>(ranks), static_cast<int>(parts), voxels);
+  };
   if (on_device) {
-    if (group && group->why_not_nccl().empty()) {
-      const auto voxels = static_cast<std::int64_t>(image / sizeof(float));
-      return {0, memory_sum(own, SumInOrder::bytes(static_cast<int>(ranks), static_cast<int>(parts), voxels))};
-    }
+    if (group && group->why_not_nccl().empty()) return {0, memory_sum(own, slabs())};
     const std::size_t added = may_be_several ? image : 0;  // at most
     return {group ? images(1 + ranks * sums_a_rank) : 0, memory_sum(own, added)};
   }
   // A sensitivity that they share has a sum of each other rank, and the message with it.
-  if (group) return {memory_sum(own, images(std::max(ranks * sums_a_rank, 2 * (ranks - 1)))), 0};
+  if (group) {
+    const std::size_t of_passes = group->why_not_mpi().empty() ? slabs() : images(ranks * sums_a_rank);
+    return {memory_sum(own, std::max(of_passes, images(2 * (ranks - 1)))), 0};
+  }
   return {memory_sum(own, memory_product(ranks - 1, memory_sum(projector, images(sums_a_rank)))), 0};
 }
 

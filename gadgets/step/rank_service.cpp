@@ -127,7 +127,7 @@ class ServiceOf final : public RankService {
     const float* image = images_ ? nullptr : in_memory(from.array<float>());
     if (from.value<std::uint32_t>() != shares_.size()) wire::PackReader::refuse("a pass is not of this rank's parts");
     if (images_) {
-      images_->receive_estimate(room_for_estimate());
+      images_->receive_estimate(room_for_estimate(), progressed_);
       image = estimate_.data();
     }
     SubsetTally tally;
@@ -140,7 +140,7 @@ class ServiceOf final : public RankService {
   }
 
   void join() override {
-    if (opening_.images.is_used != 0)
+    if (opening_.images.by != ImagesBy::messages)
       images_.emplace(opening_.images, opening_.rank, opening_.ranks, opening_.parts, opening_.grid.voxels());
   }
 
@@ -148,7 +148,8 @@ class ServiceOf final : public RankService {
     if (!images_) return;
     std::vector<float*> own;
     for (const auto& sum : sums_) own.push_back(sum->voxels.data());
-    images_->add_up(own, [] {});
+    images_->add_up(
+        own, [] {}, progressed_);
   }
 
   const std::string& device() const override { return device_; }
@@ -246,6 +247,12 @@ class ServiceOf final : public RankService {
   std::optional<RankImages> images_;          // none: they go in messages
 };
 
+bool can_go(ImagesBy by, Backend backend) {
+  if (by == ImagesBy::nccl) return backend == Backend::cuda;
+  if (by == ImagesBy::mpi) return backend == Backend::cpu;
+  return by == ImagesBy::messages;
+}
+
 template <class Family>
 std::unique_ptr<RankService> service_of(const PipelineGadget& gadget, const std::string& use,
                                         const RankOpening& opening, const std::function<void()>& progressed,
@@ -264,7 +271,7 @@ RankOpening checked(const RankOpening& opening) {
   else
     validate(opening.grid);
   if (opening.ranks < 2 || opening.rank < 1 || opening.rank >= opening.ranks || opening.parts < opening.ranks ||
-      opening.parts > 1024 || (opening.images.is_used != 0 && opening.backend != Backend::cuda) ||
+      opening.parts > 1024 || !can_go(opening.images.by, opening.backend) ||
       (opening.backend != Backend::cpu && opening.backend != Backend::cuda))
     wire::PackReader::refuse("its ranks and parts");
   return opening;

@@ -119,7 +119,7 @@ class RemoteRank<Data> {
       : number(opening.rank),
         thread(current_device()),
         channel_(group, opening.rank, session),
-        has_images_in_messages_(opening.images.is_used == 0),
+        has_images_in_messages_(opening.images.by == ImagesBy::messages),
         voxels_(opening.grid.voxels()) {
     wire::PackWriter to;
     to.text(gadget);

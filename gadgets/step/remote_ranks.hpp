@@ -61,25 +61,30 @@ class RemoteRanks<Data> {
         memory_(memory_of(model.projector().backend())) {
     RankGroup& group = *rank_group();
     const std::int64_t voxels = model.projector().grid().voxels();
-    RankImagesPlace place;
-    const std::string why_not = on_host(memory_) ? "" : group.why_not_nccl();
+    session_ = group.new_session(context.name());
     std::unique_lock<std::mutex> own_images;
-    if (!on_host(memory_) && why_not.empty()) {
+    const std::string why_not = on_host(memory_) ? group.why_not_mpi() : group.why_not_nccl();
+    RankImagesPlace place;
+    if (why_not.empty()) {
       own_images = group.take_images();
-      place = {.is_used = 1, .id = new_nccl_id()};
-    } else if (!on_host(memory_)) {
-      added_ = Buffer<float>(memory_, voxels);
-      context.log().info(fmt::format("images of ranks go through the hosts' memory and this process: {}", why_not));
+      place = {.by = on_host(memory_) ? ImagesBy::mpi : ImagesBy::nccl, .tag = session_, .id = {}};
+      if (!on_host(memory_)) place.id = new_nccl_id();
+    } else {
+      if (!on_host(memory_)) added_ = Buffer<float>(memory_, voxels);
+      context.log().info(fmt::format("images of ranks go in messages through this process: {}", why_not));
     }
     open(planned_from, place, context);
     for (auto& rank : all_)
       naming_rank(rank->number, group.identity(rank->number).host, [&] { rank->wait_until_ready(clock_); });
-    if (place.is_used != 0) images_.emplace(place, 0, division.ranks, division.parts, voxels);
+    if (place.by != ImagesBy::messages) images_.emplace(place, 0, division.ranks, division.parts, voxels);
   }
 
   const std::vector<std::unique_ptr<RemoteRank<Data>>>& all() const { return all_; }
   /// How images get to them and back.
-  std::string images_by() const { return images_ ? "nccl" : "messages"; }
+  std::string images_by() const {
+    if (!images_) return "messages";
+    return images_->by() == ImagesBy::nccl ? "nccl" : "mpi";
+  }
   /// To be held from before begin() until after add_up().
   std::unique_lock<std::mutex> take_images() {
     return images_ ? rank_group()->take_images() : std::unique_lock<std::mutex>();
@@ -123,11 +128,14 @@ class RemoteRanks<Data> {
     if (!images_) return add_up_messages(back, own);
     std::vector<float*> sums{back.voxels.data()};
     for (Image& sum : own) sums.push_back(sum.voxels.data());
-    const auto began = std::chrono::steady_clock::now();
-    images_->add_up(sums, [&] {
-      go_on();
-      for (auto& rank : all_) rank->require_progress(began, clock_);
-    });
+    auto moved_at = std::chrono::steady_clock::now();
+    images_->add_up(
+        sums,
+        [&] {
+          go_on();
+          for (auto& rank : all_) rank->require_progress(moved_at, clock_);
+        },
+        [&] { moved_at = std::chrono::steady_clock::now(); });
   }
 
   /// What ended the use of these ranks first.
@@ -136,7 +144,6 @@ class RemoteRanks<Data> {
  private:
   void open(std::int64_t planned_from, const RankImagesPlace& place, Context& context) {
     RankGroup& group = *rank_group();
-    session_ = group.new_session(context.name());
     const auto pack_geometry = [&](wire::PackWriter& to) { model_.pack_geometry(to); };
     for (int rank = 1; rank < division_.ranks; ++rank)
       all_.push_back(std::make_unique<RemoteRank<Data>>(group, session_,
@@ -200,7 +207,7 @@ class RemoteRanks<Data> {
   const Memory memory_;
   std::uint32_t session_ = 0;
   std::vector<std::unique_ptr<RemoteRank<Data>>> all_;
-  std::optional<RankImages> images_;  // between their GPUs; none: images go in messages
+  std::optional<RankImages> images_;  // none: images go in messages
   Buffer<float> added_;               // on a GPU, where they go in messages
 };
 

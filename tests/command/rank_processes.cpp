@@ -310,9 +310,9 @@ TEST_CASE("NCCL that is asked for and is not there is refused before data flow")
   CHECK(codes(processes) == std::vector<int>{2, 2});
   CHECK_MESSAGE(processes[0]->err().find("rank 0, on ") != std::string::npos, processes[0]->err());
   CHECK(processes[1]->err().empty());
-  const auto wrong = run_command(reconstruction(folder / "out", "--join 127.0.0.1:2 --rank 0/2 --rank-images mpi"));
+  const auto wrong = run_command(reconstruction(folder / "out", "--join 127.0.0.1:2 --rank 0/2 --rank-images rdma"));
   CHECK(wrong.code == 2);
-  CHECK(wrong.err == "tofstream: --rank-images mpi: write auto, nccl or messages\n");
+  CHECK(wrong.err == "tofstream: --rank-images rdma: write auto, nccl, mpi or messages\n");
 }
 
 namespace {

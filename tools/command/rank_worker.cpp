@@ -19,6 +19,7 @@
 #include "core/base/printable.hpp"
 #include "gadgets/ring/sensitivity_service.hpp"
 #include "gadgets/step/rank_service.hpp"
+#include "kernels/collective/mpi.hpp"
 #include "kernels/memory/devices.hpp"
 
 namespace tofstream::command {
@@ -49,7 +50,7 @@ class Worker {
     if (const int number = from.value<int>(); number < settings_.own.gpus) use_device(number);
     while (true) {
       const RankMessage message = *next({});
-      if (message.kind == RankMessageKind::end) return code_of(message);
+      if (message.kind == RankMessageKind::end) return end(code_of(message));
       answer(message);
       socket_.note_progress();
     }
@@ -59,6 +60,11 @@ class Worker {
   static int code_of(const RankMessage& end) {
     wire::PackReader from(*end.body);
     return from.value(0, 255, "an exit code");
+  }
+
+  static int end(int code) {
+    end_mpi(code == exit_ok);
+    return code;
   }
 
   void say(const std::string& what) const {
@@ -71,7 +77,10 @@ class Worker {
   void take(RankMessage message) {
     {
       const std::lock_guard lock(mutex_);
-      if (message.kind == RankMessageKind::end && (is_busy_ || !messages_.empty())) std::_Exit(code_of(message));
+      // Of a run that ended well there is nothing left to do that takes long.
+      const bool is_at_work = is_busy_ || !messages_.empty();
+      if (message.kind == RankMessageKind::end && is_at_work && code_of(message) != exit_ok)
+        std::_Exit(code_of(message));
       messages_.push_back(std::move(message));
     }
     came_.notify_all();
