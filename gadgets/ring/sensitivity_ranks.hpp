@@ -1,4 +1,4 @@
-// A sensitivity that several processes make: the first one's end. sensitivity_service.hpp is the other.
+// A sensitivity that several processes make: the first one's end. sensitivity_service.cpp is the other.
 #pragma once
 
 #include <chrono>

@@ -1,6 +1,5 @@
-// A rank at a sensitivity: see sensitivity_service.hpp.
-#include "gadgets/ring/sensitivity_service.hpp"
-
+// The other end of sensitivity_ranks.hpp: what a process that is not the first does for one sensitivity.
+#include <memory>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -12,6 +11,7 @@
 #include "core/gadget/gadget_record.hpp"
 #include "gadgets/io/wire/packed_data.hpp"
 #include "gadgets/step/projector_kinds.hpp"
+#include "gadgets/step/rank_service.hpp"
 #include "gadgets/step/remote_rank.hpp"
 #include "kernels/ring/sensitivity/sensitivity_rank.hpp"
 
@@ -103,8 +103,7 @@ class SensitivityService final : public RankService {
   const std::string device_ = "cpu";
 };
 
-}  // namespace
-
+// For the gadget that the message names: makes its projector, and answers batches of pairs and of lines with their sums.
 std::unique_ptr<RankService> open_sensitivity_service(const RankMessage& open, const Pipeline& pipeline) {
   wire::PackReader from(*open.body);
   const PipelineGadget& gadget = gadget_for_ranks(pipeline, from.text());
@@ -113,6 +112,10 @@ std::unique_ptr<RankService> open_sensitivity_service(const RankMessage& open, c
   if (!kind) throw std::runtime_error(fmt::format("'{}' is no projector of events", gadget.info->name));
   return std::make_unique<SensitivityService>(*kind, gadget, opening, from);
 }
+
+const RankServiceRegistration registration_of_sensitivity(RankMessageKind::sensitivity, open_sensitivity_service);
+
+}  // namespace
 
 }  // namespace tofstream
 // SPDX-License-Identifier: Apache-2.0

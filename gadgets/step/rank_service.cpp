@@ -247,6 +247,11 @@ class ServiceOf final : public RankService {
   std::optional<RankImages> images_;          // none: they go in messages
 };
 
+std::map<RankMessageKind, RankServiceRegistration::Open>& other_services() {
+  static std::map<RankMessageKind, RankServiceRegistration::Open> services;
+  return services;
+}
+
 bool can_go(ImagesBy by, Backend backend) {
   if (by == ImagesBy::nccl) return backend == Backend::cuda;
   if (by == ImagesBy::mpi) return backend == Backend::cpu;
@@ -294,8 +299,18 @@ const PipelineGadget& gadget_for_ranks(const Pipeline& pipeline, const std::stri
   return *found;
 }
 
+RankServiceRegistration::RankServiceRegistration(RankMessageKind opens, Open open) {
+  other_services()[opens] = open;
+}
+
+bool opens_rank_service(RankMessageKind kind) {
+  return kind == RankMessageKind::open || other_services().contains(kind);
+}
+
 std::unique_ptr<RankService> open_rank_service(const RankMessage& open, const Pipeline& pipeline,
                                                std::function<void()> progressed) {
+  const auto other = other_services().find(open.kind);
+  if (other != other_services().end()) return other->second(open, pipeline);
   wire::PackReader from(*open.body);
   const PipelineGadget& gadget = gadget_for_ranks(pipeline, from.text());
   const RankOpening opening = checked(from.value<RankOpening>());

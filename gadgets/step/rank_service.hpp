@@ -26,11 +26,21 @@ class RankService {
   virtual const std::string& device() const = 0;
 };
 
-/// A rank's work for the gadget that an `open` message names, which the pipeline has with the same parameters: makes its
-/// projector on the thread's current device, and meets the gadget's fault where that is this rank's. `progressed`:
-/// called after each batch that is projected. Throws std::runtime_error and what a projector's maker throws.
+/// Whether a message begins a rank's work for a gadget.
+bool opens_rank_service(RankMessageKind kind);
+
+/// A rank's work for the gadget that such a message names, which the pipeline has with the same parameters. `open`: makes
+/// its projector on the thread's current device, and meets the gadget's fault where that is this rank's. Other kinds: what
+/// a RankServiceRegistration says. `progressed`: called after each batch that is projected. Throws std::runtime_error and
+/// what a projector's maker throws.
 std::unique_ptr<RankService> open_rank_service(
     const RankMessage& open, const Pipeline& pipeline, std::function<void()> progressed = [] {});
+
+/// What a family of scanners lets ranks do beside projecting; once for a kind, at namespace scope of a source file.
+struct RankServiceRegistration {
+  using Open = std::unique_ptr<RankService> (*)(const RankMessage& open, const Pipeline& pipeline);
+  RankServiceRegistration(RankMessageKind opens, Open open);
+};
 
 /// The gadget of that name. Throws std::runtime_error where there is none.
 const PipelineGadget& gadget_for_ranks(const Pipeline& pipeline, const std::string& name);

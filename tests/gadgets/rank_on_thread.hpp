@@ -16,7 +16,6 @@
 #include "core/gadget/registry.hpp"
 #include "core/value/document.hpp"
 #include "gadgets/ranks/rank_group.hpp"
-#include "gadgets/ring/sensitivity_service.hpp"
 #include "gadgets/step/rank_service.hpp"
 
 namespace tofstream {
@@ -50,10 +49,9 @@ class RankOnThread {
       if (message.kind == RankMessageKind::end || message.kind == RankMessageKind::refuse) return;
       if (message.kind == RankMessageKind::welcome) {
         socket_.watch("");
-      } else if (message.kind == RankMessageKind::open || message.kind == RankMessageKind::sensitivity) {
+      } else if (opens_rank_service(message.kind)) {
         auto& service = services[message.session];
-        service = message.kind == RankMessageKind::open ? open_rank_service(message, pipeline_)
-                                                        : open_sensitivity_service(message, pipeline_);
+        service = open_rank_service(message, pipeline_);
         socket_.send("", RankMessageKind::ready, message.session, packed_text(service->device()));
       } else if (message.kind == RankMessageKind::close) {
         services.erase(message.session);

@@ -44,7 +44,7 @@ std::optional<ImageRoute> image_route(const std::string& name) {
 // own, and one that does not would end them.
 std::string why_not_mpi(const JoinedPlace& joined, ImageRoute route) {
   const bool is_by_hand = joined.by == "--rank", is_by_slurm = joined.by == "srun";
-  if (is_by_hand) return "it was started by hand (--rank): processes that know each other by MPI its mpirun starts";
+  if (is_by_hand) return "it was started by hand (--rank), and MPI knows only processes that its mpirun starts";
   if (route != ImageRoute::automatic && route != ImageRoute::mpi) return "it was not asked for";
   if (is_by_slurm && route == ImageRoute::automatic)
     return "srun starts processes of MPI where it is told to (--mpi=pmix): then write --rank-images mpi";

@@ -17,7 +17,6 @@
 #include <fmt/format.h>
 
 #include "core/base/printable.hpp"
-#include "gadgets/ring/sensitivity_service.hpp"
 #include "gadgets/step/rank_service.hpp"
 #include "kernels/collective/mpi.hpp"
 #include "kernels/memory/devices.hpp"
@@ -107,7 +106,7 @@ class Worker {
 
   void answer(const RankMessage& message) try {
     using enum RankMessageKind;
-    if (message.kind == open || message.kind == sensitivity) return begin(message);
+    if (opens_rank_service(message.kind)) return begin(message);
     const auto session = sessions_.find(message.session);
     if (session == sessions_.end()) return;  // it failed, and the first knows
     if (message.kind == close) return static_cast<void>(sessions_.erase(session));
@@ -120,9 +119,7 @@ class Worker {
   }
 
   void begin(const RankMessage& message) {
-    auto service = message.kind == RankMessageKind::open
-                       ? open_rank_service(message, settings_.pipeline, [this] { socket_.note_progress(); })
-                       : open_sensitivity_service(message, settings_.pipeline);
+    auto service = open_rank_service(message, settings_.pipeline, [this] { socket_.note_progress(); });
     socket_.send("", RankMessageKind::ready, message.session, packed_text(service->device()));
     service->join();
     sessions_[message.session] = std::move(service);
