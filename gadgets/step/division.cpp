@@ -42,11 +42,16 @@ int ranks_of(const RankParams& params, Backend backend) {
 }  // namespace
 
 Division division_of(const RankParams& params, BackendChoice backend, bool deterministic) {
+  if (params.deal == Deal::measured && (deterministic || params.parts > 0))
+    throw std::invalid_argument(
+        "deal: measured moves the borders of parts, which deterministic and rank_parts keep where they are, so that an "
+        "image has the same bits: leave out one or the other");
   const RankGroup* group = rank_group();
   const Backend where = group || params.ranks != 1 ? resolve(backend) : Backend::cpu;
   Division division{.ranks = group ? ranks_of(*group, params, where) : ranks_of(params, where),
                     .are_processes = group != nullptr};
   division.parts = params.parts;
+  division.is_measured = params.deal == Deal::measured;
   if (division.parts == 0)
     division.parts =
         deterministic && division.ranks > 1 ? std::max(usual_deterministic_parts, division.ranks) : division.ranks;

@@ -66,6 +66,7 @@ class Ranks {
   std::vector<RankFigures> figures() const;
   /// Ranks that the last subset has shown to be slower than the others, in words; each is named once.
   const std::vector<std::string>& slow_ranks() const { return slow_ranks_; }
+  const Dealing& dealing() const { return dealing_; }
   /// How images get to other processes and back: "nccl", or "messages"; empty where there are none.
   std::string images_by() const { return remote_ ? remote_->images_by() : ""; }
   /// Time in which the first rank waited for others, and added up what they gave.
@@ -101,15 +102,13 @@ class Ranks {
   bool is_on_devices() const { return !on_host(memory_); }
   std::int64_t largest_slab() const { return model_.projector().grid().voxels() / division_.ranks + 1; }
   /// The part that is a rank's share number `share`.
-  Part part_of(int rank, std::size_t share) const {
-    return {rank + division_.ranks * static_cast<int>(share), division_.parts};
-  }
+  int part_of(int rank, std::size_t share) const { return rank + division_.ranks * static_cast<int>(share); }
   std::deque<Share<Data>> shares_of(int rank, Projector<ViewOf<Data>>& projector) const;
   void add_other(int rank, Context& context);
   void take_slab(Other& other, const Image& estimate);
   void take_other_slabs(Other& other);
   void project_there(Other& other, const SubsetPass<Data>& pass, Context& context);
-  SubsetTally project_part(Share<Data>& share, const Part& part, const SubsetPass<Data>& pass, const Image& estimate,
+  SubsetTally project_part(Share<Data>& share, int part, const SubsetPass<Data>& pass, const Image& estimate,
                            Image& back, Context& context, const AtWork& at_work);
   SubsetTally project_here(const SubsetPass<Data>& pass, Image& back, Context& context);
   template <class Work, class Own>
@@ -117,7 +116,7 @@ class Ranks {
   void go_on(Context& context) const;
   void wait_for_others(Context& context);
   void throw_cause(RankErrors& errors);
-  void find_slow_ranks(const SubsetTally& own);
+  void compare_times(const SubsetTally& own);
   void add_up(Image& back, Context& context);
   const Image& sum_of(int part, const Image& back) const;
   void add_slab(int rank, Buffer<float>& slab, Buffer<float>& added, Image& back);
@@ -134,6 +133,7 @@ class Ranks {
   std::atomic<bool> is_broken_ = false;
   std::int64_t largest_ = 0;  // data of the subset's largest batch
   PassClock clock_;
+  Dealing dealing_;
   std::unique_ptr<RemoteRanks<Data>> remote_;  // null: all are of this process
   double own_pass_s_ = 0;
   Stragglers stragglers_;
@@ -149,7 +149,8 @@ Ranks<Data>::Ranks(const Division& division, std::int64_t planned_from, SystemMo
       memory_(memory_of(model.projector().backend())),
       own_(shares_of(0, model.projector())),
       fault_(fault_of_ranks(context)),
-      clock_(context.cancel_token()) {
+      clock_(context.cancel_token()),
+      dealing_(division) {
   if (!Divisible<Data> && division.parts > 1)
     throw std::invalid_argument("ranks: 1 is all there can be for these data, which nothing cuts into parts");
   const Grid& grid = model.projector().grid();
@@ -157,7 +158,7 @@ Ranks<Data>::Ranks(const Division& division, std::int64_t planned_from, SystemMo
   if (division.ranks == 1) return;
   if (division.are_processes) {
     remote_ = std::make_unique<RemoteRanks<Data>>(
-        division, planned_from, model, clock_, [this] { is_broken_ = true; }, context);
+        division, planned_from, model, dealing_, clock_, [this] { is_broken_ = true; }, context);
     return;
   }
   if (is_on_devices()) {
@@ -224,7 +225,7 @@ SubsetTally Ranks<Data>::project(const SubsetPass<Data>& pass, Image& back, Cont
   if (remote_) remote_->begin(pass);
   with_others([&](Other& other) { project_there(other, pass, context); },
               [&] { tally = project_here(pass, back, context); }, context);
-  find_slow_ranks(tally);
+  compare_times(tally);
   for (const auto& other : others_) tally += other->tally;
   if (remote_)
     for (const auto& process : remote_->all()) tally += process->tally();
@@ -291,7 +292,7 @@ void Ranks<Data>::throw_cause(RankErrors& errors) {
 }
 
 template <class Data>
-void Ranks<Data>::find_slow_ranks(const SubsetTally& own) {
+void Ranks<Data>::compare_times(const SubsetTally& own) {
   slow_ranks_.clear();
   if (division_.ranks == 1) return;
   const auto time_of = [](const SubsetTally& tally, double seconds) {
@@ -301,6 +302,7 @@ void Ranks<Data>::find_slow_ranks(const SubsetTally& own) {
   for (const auto& other : others_) times.push_back(time_of(other->tally, other->pass_s));
   if (remote_)
     for (const auto& process : remote_->all()) times.push_back(time_of(process->tally(), process->pass_s()));
+  dealing_.note(times);
   for (const Straggler& slow : stragglers_.note(times)) {
     const auto number = static_cast<std::size_t>(slow.rank);
     const std::string device = number == 0 ? ""
@@ -384,15 +386,18 @@ void Ranks<Data>::project_there(Other& other, const SubsetPass<Data>& pass, Cont
 }
 
 template <class Data>
-SubsetTally Ranks<Data>::project_part(Share<Data>& share, const Part& part, const SubsetPass<Data>& pass,
-                                      const Image& estimate, Image& back, Context& context, const AtWork& at_work) {
+SubsetTally Ranks<Data>::project_part(Share<Data>& share, int part, const SubsetPass<Data>& pass, const Image& estimate,
+                                      Image& back, Context& context, const AtWork& at_work) {
   const Subset<Data>& subset = pass.subset;
-  const std::vector<Range> ranges = ranges_of_part(part, subset);
+  const std::vector<Range> ranges = ranges_of_part(dealing_, part, subset);
   const auto is_mine = [&](std::size_t i) { return division_.parts == 1 || ranges[i].size > 0; };
   SubsetTally tally;
   for (std::size_t i = 0; i < subset.batches.size(); ++i) {
-    if (!is_mine(i)) continue;
     const auto& batch = subset.batches[i];
+    if (!is_mine(i)) {
+      share.forget(batch);  // it may have been dealt otherwise
+      continue;
+    }
     if (tally.all.used + tally.all.skipped > 0) at_work.go_on();
     const auto turn = at_work.take_turn();
     const auto began = std::chrono::steady_clock::now();

@@ -173,13 +173,19 @@ class RemoteRank<Data> {
   }
 
   /// The batches will not come again.
-  void forget(const Subset<Data>& subset) {
+  void forget(const Subset<Data>& subset) { forget_others(subset, {}); }
+  /// What is known of the subset's batches and is in none of these parts will not come again.
+  void forget_others(const Subset<Data>& subset, const std::vector<std::vector<Piece>>& parts) {
     std::vector<std::uint64_t> gone;
     std::erase_if(known_, [&](const auto& known) {
-      const bool is_of_it =
-          std::ranges::any_of(subset.batches, [&](const auto& batch) { return batch.get() == known.first.first; });
-      if (is_of_it) gone.push_back(known.second.number);
-      return is_of_it;
+      const Data* const batch = known.first.first;
+      const std::int64_t first = known.first.second;
+      const auto is_it = [&](const Piece& piece) { return piece.batch.get() == batch && piece.range.first == first; };
+      const bool is_gone =
+          std::ranges::any_of(subset.batches, [&](const auto& of_it) { return of_it.get() == batch; }) &&
+          std::ranges::none_of(parts, [&](const auto& part) { return std::ranges::any_of(part, is_it); });
+      if (is_gone) gone.push_back(known.second.number);
+      return is_gone;
     });
     tell_forgotten(gone);
   }

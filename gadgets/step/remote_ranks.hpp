@@ -29,7 +29,8 @@ namespace tofstream {
 template <class Data>
 class RemoteRanks {
  public:
-  RemoteRanks(const Division&, std::int64_t, SystemModel<Data>&, PassClock&, std::function<void()>, Context&) {
+  RemoteRanks(const Division&, std::int64_t, SystemModel<Data>&, const Dealing&, PassClock&, std::function<void()>,
+              Context&) {
     throw std::invalid_argument("these data cannot be sent to other processes: start one (--join none)");
   }
   const std::vector<std::unique_ptr<RemoteRank<Data>>>& all() const { return all_; }
@@ -52,10 +53,11 @@ class RemoteRanks<Data> {
   /// Waits until each process has its projector. `clock`: the first rank's. `failed`: called on any thread where a
   /// process throws or is lost, so that the first breaks off. All arguments but `division` outlive the ranks. Throws what
   /// a projector's maker throws there, with the rank's name, and RankFailed.
-  RemoteRanks(const Division& division, std::int64_t planned_from, SystemModel<Data>& model, PassClock& clock,
-              std::function<void()> failed, Context& context)
+  RemoteRanks(const Division& division, std::int64_t planned_from, SystemModel<Data>& model, const Dealing& dealing,
+              PassClock& clock, std::function<void()> failed, Context& context)
       : division_(division),
         model_(model),
+        dealing_(dealing),
         clock_(clock),
         failed_(std::move(failed)),
         memory_(memory_of(model.projector().backend())) {
@@ -175,10 +177,11 @@ class RemoteRanks<Data> {
     std::vector<std::vector<typename RemoteRank<Data>::Piece>> parts;
     for (int part = rank.number; part < division_.parts; part += division_.ranks) {
       auto& pieces = parts.emplace_back();
-      const std::vector<Range> ranges = ranges_of_part({part, division_.parts}, pass.subset);
+      const std::vector<Range> ranges = ranges_of_part(dealing_, part, pass.subset);
       for (std::size_t i = 0; i < ranges.size(); ++i)
         if (ranges[i].size > 0) pieces.push_back({pass.subset.batches[i], ranges[i], i >= pass.subset.first_new()});
     }
+    if (division_.is_measured) rank.forget_others(pass.subset, parts);
     rank.begin(parts, estimate, pass.additive, memory_);
     if (pass.subset.step.iteration == pass.subset.step.iterations) rank.forget(pass.subset);
   }
@@ -202,6 +205,7 @@ class RemoteRanks<Data> {
 
   const Division division_;
   SystemModel<Data>& model_;
+  const Dealing& dealing_;
   PassClock& clock_;
   const std::function<void()> failed_;
   const Memory memory_;

@@ -9,6 +9,7 @@
 
 #include "gadgets/additive.hpp"
 #include "gadgets/payloads.hpp"
+#include "gadgets/step/dealing.hpp"
 #include "kernels/project/data_feed.hpp"
 #include "kernels/types/parts.hpp"
 
@@ -24,15 +25,15 @@ struct SubsetPass {
   std::function<std::shared_ptr<const Image>()> on_host;
 };
 
-/// What a part has of each batch of a subset: the subset's data are cut as one list, so that a part has few batches, most
+/// What a part, which is dealt so, has of each batch of a subset: the subset's data are cut as one list, so that a part has few batches, most
 /// of them whole.
 template <class Data>
-std::vector<Range> ranges_of_part(const Part& part, const Subset<Data>& subset) {
+std::vector<Range> ranges_of_part(const Dealing& dealing, int part, const Subset<Data>& subset) {
   std::vector<Range> ranges;
   if constexpr (Divisible<Data>) {
     std::int64_t all = 0;
     for (const auto& batch : subset.batches) all += range_size(*batch);
-    const std::int64_t first = part.first(all), end = first + part.size(all);
+    const std::int64_t first = dealing.first(part, all), end = dealing.first(part + 1, all);
     std::int64_t begin = 0;
     for (const auto& batch : subset.batches) {
       const std::int64_t size = range_size(*batch), from = std::clamp<std::int64_t>(first - begin, 0, size);

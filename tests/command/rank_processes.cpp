@@ -123,6 +123,36 @@ TEST_CASE("processes share a sensitivity, whose one file in the cache has the bi
   }
 }
 
+TEST_CASE(
+    "measured parts give a slow rank fewer data, whether ranks are threads or processes, and the image within 1e-6") {
+  const TemporaryFolder folder;
+  // Thirty subsets, so that shares change twice, of which one rank takes 50 ms longer for each.
+  const std::string subsets =
+      "--set subsets.iterations=10 --set deal=measured --set 'projected.fault={rank: 1, delay_ms: 50}'";
+  const auto one = run_command(reconstruction(folder / "one", "--set subsets.iterations=10"));
+  REQUIRE_MESSAGE(one.code == 0, one.err);
+  const auto threads = run_command(reconstruction(folder / "threads", "--ranks 3 " + subsets));
+  REQUIRE_MESSAGE(threads.code == 0, threads.err);
+  auto processes = started(3, reconstruction(folder / "processes", subsets));
+  check_all_done(processes);
+  for (const std::string ranks : {"threads", "processes"}) {
+    CAPTURE(ranks);
+    CHECK(difference(folder / ranks, folder / "one")["nrms"].get<double>() < 1e-6);
+    const auto report = report_of_ranks(folder / ranks);
+    CHECK(report["books"] == report_of_ranks(folder / "one")["books"]);
+    const auto& figures = report["gadgets"]["projected"]["figures"];
+    REQUIRE(figures.contains("rank_shares"));
+    const auto data = figures["rank_data"].get<std::vector<double>>();
+    const auto shares = figures["rank_shares"].get<std::vector<double>>();
+    REQUIRE(data.size() == 3);
+    CHECK(data[1] < 0.8 * data[0]);
+    CHECK(data[1] < 0.8 * data[2]);
+    CHECK(data[0] + data[1] + data[2] == 10 * report["books"]["reconstructed"].get<double>());
+    CHECK(shares[1] < 0.2);
+    CHECK(figures["rank_shares_changed"].get<int>() >= 1);
+  }
+}
+
 TEST_CASE("mpirun starts the ranks of a run") {
   if (run_line("mpirun --version").code != 0) return skip_test("mpirun");
   const TemporaryFolder folder;
