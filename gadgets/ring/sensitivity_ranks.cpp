@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "gadgets/io/wire/packed_data.hpp"
+#include "gadgets/io/wire/packed_lines.hpp"
 
 namespace tofstream {
 
@@ -15,7 +16,7 @@ class ProcessAtSensitivity final : public SensitivityRank {
  public:
   ProcessAtSensitivity(RankGroup& group, int rank, std::uint32_t session, const SensitivityWork& work,
                        std::int64_t voxels, const PassClock& clock)
-      : channel_(group, rank, session), detectors_(work.scanner.detectors), voxels_(voxels), clock_(clock) {}
+      : channel_(group, rank, session), scanner_(work.scanner), voxels_(voxels), clock_(clock) {}
   ~ProcessAtSensitivity() override { channel_.send(RankMessageKind::close, {}); }
   ProcessAtSensitivity(const ProcessAtSensitivity&) = delete;
   ProcessAtSensitivity& operator=(const ProcessAtSensitivity&) = delete;
@@ -35,10 +36,12 @@ class ProcessAtSensitivity final : public SensitivityRank {
   std::int64_t project_lines(EventBatch lines, float* sum) override {
     if (lines.count == 0) return 0;
     wire::PackWriter to;
-    const bool has_own = lines.detectors && lines.detectors != detectors_;
+    const bool has_own = lines.detectors && lines.detectors != scanner_.detectors;
     to.value(std::uint32_t{!lines.detectors ? 0u : has_own ? 2u : 1u});
     if (has_own) wire::pack(to, *lines.detectors);
-    wire::pack(to, std::make_shared<const EventBatch>(std::move(lines)));
+    const auto sent = std::make_shared<const EventBatch>(std::move(lines));
+    wire::pack(to, sent);
+    wire::pack_bin_pairs(to, scanner_.lines.get(), sent->bin.span());
     return answer(RankMessageKind::lines, to, sum);
   }
 
@@ -62,7 +65,7 @@ class ProcessAtSensitivity final : public SensitivityRank {
   }
 
   RankChannel channel_;
-  std::shared_ptr<const DetectorTable> detectors_;
+  const Scanner& scanner_;
   const std::int64_t voxels_;
   const PassClock& clock_;
 };

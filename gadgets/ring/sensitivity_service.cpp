@@ -10,9 +10,11 @@
 #include "core/base/muted_log.hpp"
 #include "core/gadget/gadget_record.hpp"
 #include "gadgets/io/wire/packed_data.hpp"
+#include "gadgets/io/wire/packed_lines.hpp"
 #include "gadgets/step/projector_kinds.hpp"
 #include "gadgets/step/rank_service.hpp"
 #include "gadgets/step/remote_rank.hpp"
+#include "kernels/project/spread/spread_projector.hpp"
 #include "kernels/ring/sensitivity/sensitivity_rank.hpp"
 
 namespace tofstream {
@@ -55,8 +57,9 @@ class SensitivityService final : public RankService {
                      wire::PackReader& from)
       : received_(from), record_(gadget.name), context_(record_) {
     const MutedLog said_by_the_first;
-    projector_ = kind.make(projector_params(kind.params, kind.default_params(), gadget).get(), opening.grid,
-                           Backend::cpu, *received_.scanner, context_);
+    projector_ = spread_where_asked(kind.make(projector_params(kind.params, kind.default_params(), gadget).get(),
+                                              opening.grid, Backend::cpu, *received_.scanner, context_),
+                                    received_.scanner);
     rank_ = make_sensitivity_rank(received_.work(), *projector_);
   }
 
@@ -92,6 +95,7 @@ class SensitivityService final : public RankService {
     if (ends == 1) table = received_.scanner->detectors;
     if (ends == 2) table = wire::unpack_detectors(from);
     const auto lines = wire::unpack_events(from, std::move(table));
+    wire::unpack_bin_pairs(from, *received_.scanner, 0, lines->bin.span());
     return lines->to(Memory::host);
   }
 

@@ -14,6 +14,7 @@
 #include "core/base/muted_log.hpp"
 #include "core/gadget/gadget_record.hpp"
 #include "core/run/fault.hpp"
+#include "gadgets/io/wire/packed_lines.hpp"
 #include "gadgets/step/projector_kinds.hpp"
 #include "gadgets/step/remote_rank.hpp"
 #include "gadgets/step/view_projector_kinds.hpp"
@@ -33,6 +34,15 @@ struct EventsOfRank {
   static std::shared_ptr<const Data> batch(wire::PackReader& from, std::shared_ptr<const Table> table) {
     return wire::unpack_events(from, std::move(table));
   }
+  static std::unique_ptr<ListModeProjector> projector(std::unique_ptr<ListModeProjector> made,
+                                                      const std::shared_ptr<const Scanner>& scanner) {
+    return spread_where_asked(std::move(made), scanner);
+  }
+  /// What comes with a batch.
+  static void take_more(wire::PackReader& from, const Scanner& scanner, std::uint64_t number, const Data& batch) {
+    wire::unpack_bin_pairs(from, scanner, number, batch.bin.span());
+  }
+  static void forget_more(const Scanner& scanner, std::uint64_t number) { wire::forget_bin_pairs(scanner, number); }
 };
 struct ViewsOfRank {
   using Data = ViewBatch;
@@ -44,6 +54,12 @@ struct ViewsOfRank {
     if (!table) wire::PackReader::refuse("views without a set");
     return wire::unpack_views(from, std::move(table));
   }
+  static std::unique_ptr<ViewProjector> projector(std::unique_ptr<ViewProjector> made,
+                                                  const std::shared_ptr<const ViewSet>&) {
+    return made;
+  }
+  static void take_more(wire::PackReader&, const ViewSet&, std::uint64_t, const Data&) {}
+  static void forget_more(const ViewSet&, std::uint64_t) {}
 };
 
 struct EventViewsOf final : DataViews<EventBatch> {
@@ -89,7 +105,8 @@ class ServiceOf final : public RankService {
     from.require_end();
     if (gadget.fault.is_of(static_cast<std::uint64_t>(opening.rank))) fault_ = gadget.fault;
     const MutedLog said_by_the_first;
-    projector_ = kind.make(params.get(), opening.grid, opening.backend, *geometry_, context_);
+    projector_ =
+        Family::projector(kind.make(params.get(), opening.grid, opening.backend, *geometry_, context_), geometry_);
     for (int part = opening.rank; part < opening.parts; part += opening.ranks) {
       shares_.emplace_back(*projector_, *views_, opening.rank, opening.ranks);
       sums_.push_back(nullptr);
@@ -108,6 +125,7 @@ class ServiceOf final : public RankService {
       const auto number = from.value<std::uint64_t>(), table = from.value<std::uint64_t>();
       if (table > 0 && !tables_.contains(table)) wire::PackReader::refuse("a batch without its table");
       batches_[number] = {Family::batch(from, table > 0 ? tables_.at(table) : nullptr), {}};
+      Family::take_more(from, *geometry_, number, *batches_[number].data);
     } else if (message.kind == RankMessageKind::terms) {
       Known& known = batch(from.value<std::uint64_t>());
       const auto values = from.array<float>();
@@ -171,6 +189,7 @@ class ServiceOf final : public RankService {
     if (known == batches_.end()) return;
     for (auto& share : shares_) share.forget(known->second.data);
     batches_.erase(known);
+    Family::forget_more(*geometry_, number);
   }
 
   float* room_for_estimate() {

@@ -21,6 +21,7 @@
 
 #include "gadgets/additive.hpp"
 #include "gadgets/io/wire/packed_data.hpp"
+#include "gadgets/io/wire/packed_lines.hpp"
 #include "gadgets/ranks/rank_group.hpp"
 #include "gadgets/step/rank_images.hpp"
 #include "gadgets/step/share.hpp"
@@ -36,6 +37,12 @@ inline const std::shared_ptr<const DetectorTable>& shared_table(const EventBatch
 inline const std::shared_ptr<const ViewSet>& shared_table(const ViewBatch& batch) {
   return batch.set;
 }
+
+/// What a rank is sent with a batch: of bins that join several lines, these.
+inline void pack_more(wire::PackWriter& to, const EventBatch& batch) {
+  wire::pack_bin_pairs(to, batch.scanner ? batch.scanner->lines.get() : nullptr, batch.bin.span());
+}
+inline void pack_more(wire::PackWriter&, const ViewBatch&) {}
 
 /// Data that can be sent to ranks of other processes.
 template <class Data>
@@ -226,7 +233,9 @@ class RemoteRank<Data> {
     wire::PackWriter to;
     to.value(known.number);
     to.value(std::uint64_t{table});
-    wire::pack(to, on_the_host(piece));
+    const auto there = on_the_host(piece);
+    wire::pack(to, there);
+    pack_more(to, *there);
     channel_.send(RankMessageKind::batch, to.take());
   }
 

@@ -20,6 +20,7 @@
 #include "kernels/collective/nccl.hpp"
 #include "kernels/memory/devices.hpp"
 #include "tests/command/command.hpp"
+#include "tests/io/interfile_support.hpp"
 #include "tests/support/gpu.hpp"
 #include "tests/support/skip.hpp"
 
@@ -151,6 +152,28 @@ TEST_CASE(
     CHECK(shares[1] < 0.2);
     CHECK(figures["rank_shares_changed"].get<int>() >= 1);
   }
+}
+
+TEST_CASE("bins that join several lines are projected by processes too, line by line, with the bits of one") {
+  const TemporaryFolder folder;
+  auto header = interfile::testing::small_projections(folder.path(), 5, 64);
+  header.views /= 4;
+  std::vector<float> counts(static_cast<std::size_t>(header.numbers_in_file()));
+  for (std::size_t bin = 0; bin < counts.size(); ++bin) counts[bin] = static_cast<float>(bin % 5);
+  interfile::testing::write_projections(header, counts);
+  const auto arguments = [&](const std::string& out) {
+    return fmt::format(
+        "run sinogram_osem --quiet --backend cpu --set feed.spread=true --set image.size=[28,28,5] --set "
+        "image.voxel_mm=[4,4,4] --set subsets.subsets=2 --set subsets.iterations=2 --set "
+        "projected.sensitivity.cache=false --set projected.deterministic=true --set rank_parts=8 --input {} --out {}",
+        header.file.string(), (folder / out).string());
+  };
+  const auto one = run_command(arguments("one"));
+  REQUIRE_MESSAGE(one.code == 0, one.err);
+  auto processes = started(3, arguments("three"));
+  check_all_done(processes);
+  CHECK(difference(folder / "three", folder / "one")["max_abs"] == 0);
+  CHECK(report_of_ranks(folder / "three")["books"] == report_of_ranks(folder / "one")["books"]);
 }
 
 TEST_CASE("mpirun starts the ranks of a run") {

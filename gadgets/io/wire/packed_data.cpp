@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "gadgets/io/wire/packed_lines.hpp"
 #include "kernels/types/recorded_lines.hpp"
 
 namespace tofstream::wire {
@@ -41,6 +42,7 @@ std::vector<T> read_vector(PackReader& from) {
 
 void read_geometry(PackReader& from, Scanner& scanner) {
   scanner.name = from.text();
+  if (from.value<std::uint32_t>() != 0) scanner.lines = std::make_shared<ReceivedLines>();
   scanner.detectors = unpack_detectors(from);
   scanner.types = read_vector<ModuleType>(from);
   scanner.tof = read_vector<TofModel>(from);
@@ -115,11 +117,8 @@ std::shared_ptr<const DetectorTable> unpack_detectors(PackReader& from) {
 }
 
 void pack(PackWriter& to, const Scanner& scanner) {
-  if (scanner.lines && scanner.lines->are_spread())
-    throw std::runtime_error(
-        "bins that join several lines cannot be projected by ranks that are other processes, since these lines lie in "
-        "a file of the first one: use GPUs of one host (--ranks), or data without axial compression and mashing");
   to.text(scanner.name);
+  to.value(std::uint32_t{scanner.lines && scanner.lines->are_spread()});
   pack(to, *scanner.detectors);
   to.array(std::span<const ModuleType>(scanner.types), nullptr);
   to.array(std::span<const TofModel>(scanner.tof), nullptr);
@@ -224,6 +223,7 @@ void pack(PackWriter& to, const std::shared_ptr<const EventBatch>& batch) {
   write_buffer(to, batch->multiplicative, batch);
   write_buffer(to, batch->additive, batch);
   write_buffer(to, batch->counts, batch);
+  write_buffer(to, batch->bin, batch);
 }
 
 std::shared_ptr<const EventBatch> unpack_events(PackReader& from, std::shared_ptr<const DetectorTable> detectors) {
@@ -240,6 +240,7 @@ std::shared_ptr<const EventBatch> unpack_events(PackReader& from, std::shared_pt
   batch->multiplicative = read_buffer<float>(from, count);
   batch->additive = read_buffer<float>(from, count);
   batch->counts = read_buffer<float>(from, count);
+  batch->bin = read_buffer<std::uint32_t>(from, count);
   const auto is_missing = [](const Buffer<float>& end) { return end.empty(); };
   if (batch->detectors) {
     if (batch->detector1.empty() || batch->detector2.empty()) PackReader::refuse("events have no detectors");

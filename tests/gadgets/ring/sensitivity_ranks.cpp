@@ -14,6 +14,8 @@
 #include "core/base/private_folder.hpp"
 #include "core/testing.hpp"
 #include "gadgets/io/wire/packed_data.hpp"
+#include "gadgets/io/wire/packed_lines.hpp"
+#include "kernels/project/spread/spread_projector.hpp"
 #include "kernels/ring/joseph/joseph.hpp"
 #include "kernels/types/recorded_lines.hpp"
 #include "tests/gadgets/rank_on_thread.hpp"
@@ -61,13 +63,51 @@ class SomeLines final : public RecordedLines {
   std::shared_ptr<const DetectorTable> detectors_;
 };
 
+/// Bins of which each joins two pairs of detectors.
+class JoinedLines final : public RecordedLines {
+ public:
+  explicit JoinedLines(std::uint32_t detectors) : detectors_(detectors) {}
+  std::int64_t size() const override { return (std::int64_t{3} << 20) + 5; }
+  EventBatch lines(std::int64_t begin, std::int64_t) const override {
+    EventBatch batch;
+    batch.count = 300;
+    batch.bin = Buffer<std::uint32_t>(Memory::host, batch.count);
+    for (auto& end : batch.ends) end = Buffer<float>::zeros(Memory::host, batch.count);
+    for (std::int64_t i = 0; i < batch.count; ++i) {
+      batch.ends[0][i] = -100;
+      batch.ends[3][i] = 100;
+      batch.bin[i] = static_cast<std::uint32_t>((begin + 7 * i) % 4001);  // in no order
+    }
+    return batch;
+  }
+  bool are_spread() const override { return true; }
+  BinPairs pairs(std::span<const std::uint32_t> bins) const override {
+    BinPairs pairs{.first = {0}};
+    for (const std::uint32_t bin : bins) {
+      for (const std::uint32_t further : {0u, 3u}) {
+        pairs.detector1.push_back((bin + further) % detectors_);
+        pairs.detector2.push_back((bin * 5 + 17 + further) % detectors_);
+      }
+      pairs.first.push_back(static_cast<std::int64_t>(pairs.detector1.size()));
+    }
+    return pairs;
+  }
+  std::string key() const override { return "joined"; }
+
+ private:
+  std::uint32_t detectors_;
+};
+
 std::unique_ptr<ListModeProjector> shared_joseph() {
   return make_joseph_projector(shared_grid, {.deterministic = true}, Backend::cpu);
+}
+std::unique_ptr<ListModeProjector> shared_joseph(const Scanner& scanner) {
+  return spread_where_asked(shared_joseph(), std::make_shared<const Scanner>(scanner));
 }
 
 /// By so many processes, those but the first on threads of this one.
 Sensitivity by_processes(const Scanner& scanner, int ranks, const SensitivitySettings& settings, const MuMaps& mu) {
-  const auto first = shared_joseph();
+  const auto first = shared_joseph(scanner);
   const PrivateTemporaryFolder folder;
   const std::string endpoint = "ipc://" + (folder.path() / "ranks").string();
   std::vector<std::unique_ptr<RankOnThread>> others;
@@ -88,7 +128,7 @@ Sensitivity by_processes(const Scanner& scanner, int ranks, const SensitivitySet
 }
 
 void check_processes_give_the_same(const Scanner& scanner, const SensitivitySettings& settings, const MuMaps& mu = {}) {
-  const auto first = shared_joseph();
+  const auto first = shared_joseph(scanner);
   const Sensitivity one = compute_sensitivity(scanner, *first, settings, mu);
   CHECK(*std::ranges::max_element(one.image.voxels.span()) > 0);
   for (const int ranks : {2, 3}) {
@@ -116,6 +156,43 @@ TEST_CASE("processes give the bits of one's sensitivity: all pairs, drawn ones, 
   Scanner recorded = *ring;
   recorded.lines = std::make_shared<const SomeLines>(ring->detectors);
   check_processes_give_the_same(recorded, {}, &mu);
+  recorded.lines = std::make_shared<const JoinedLines>(static_cast<std::uint32_t>(ring->detectors->size()));
+  check_processes_give_the_same(recorded, {}, &mu);
+}
+
+TEST_CASE("lines of bins are known where they came, whatever their order, and others are refused") {
+  wire::ReceivedLines lines;
+  const std::vector<std::uint32_t> bins = {9, 2, 5}, others = {7};
+  lines.add(1, bins, {{1, 2, 3}, {4, 5, 6}, {0, 2, 2, 3}});
+  lines.add(2, others, {{8}, {9}, {0, 1}});
+  const std::vector<std::uint32_t> asked = {5, 7, 9, 2};
+  const BinPairs pairs = lines.pairs(asked);
+  CHECK(pairs.detector1 == std::vector<std::uint32_t>{3, 8, 1, 2});
+  CHECK(pairs.detector2 == std::vector<std::uint32_t>{6, 9, 4, 5});
+  CHECK(pairs.first == std::vector<std::int64_t>{0, 1, 2, 4, 4});
+  lines.forget(2);
+  CHECK_THROWS_WITH(lines.pairs(asked), "the lines of a bin did not come to this rank");
+  CHECK_THROWS_AS(lines.lines(0, 1), std::logic_error);
+  Scanner spread = *make_scanner(testing::two_layer_ring()), single = spread;
+  spread.lines = std::make_shared<wire::ReceivedLines>();
+  const auto read = [&](const Scanner& scanner, const BinPairs& of_one) {
+    wire::PackWriter to;
+    to.value(std::uint32_t{1});
+    to.array(std::span<const std::uint32_t>(of_one.detector1), nullptr);
+    to.array(std::span<const std::uint32_t>(of_one.detector2), nullptr);
+    to.array(std::span<const std::int64_t>(of_one.first), nullptr);
+    std::vector<std::byte> bytes;
+    for (const auto& piece : to.take()) bytes.insert(bytes.end(), piece.bytes.begin(), piece.bytes.end());
+    wire::PackReader from(bytes);
+    wire::unpack_bin_pairs(from, scanner, 1, others);
+  };
+  read(spread, {{1}, {2}, {0, 1}});
+  CHECK_THROWS_WITH(read(single, {{1}, {2}, {0, 1}}), doctest::Contains("lines of bins that are single lines"));
+  const auto most = static_cast<std::uint32_t>(spread.detectors->size());
+  for (const BinPairs& wrong :
+       {BinPairs{{1}, {2}, {0}}, BinPairs{{1}, {2}, {0, 2}}, BinPairs{{1}, {}, {0, 1}}, BinPairs{{1}, {2}, {1, 1}},
+        BinPairs{{1}, {most}, {0, 1}}, BinPairs{{most}, {2}, {0, 1}}})
+    CHECK_THROWS_AS(read(spread, wrong), std::runtime_error);
 }
 
 TEST_CASE("ranks know a scanner's efficiencies, live fractions and poses") {
