@@ -37,7 +37,9 @@ RankIdentity identity_of(const RankPlace& place, std::string program, std::strin
           .pipeline = std::move(pipeline),
           .problem = "",
           .nccl = nccl_version(),
-          .no_nccl = why_no_nccl()};
+          .no_nccl = why_no_nccl(),
+          .mpi = "",
+          .no_mpi = "it was not asked for"};
 }
 
 std::vector<wire::PackedPiece> packed(const RankIdentity& identity) {
@@ -46,8 +48,8 @@ std::vector<wire::PackedPiece> packed(const RankIdentity& identity) {
   to.value(identity.place.ranks);
   to.value(identity.gpus);
   to.value(identity.nccl);
-  for (const std::string& text :
-       {identity.host, identity.no_nccl, identity.program, identity.pipeline, identity.problem})
+  for (const std::string& text : {identity.host, identity.no_nccl, identity.mpi, identity.no_mpi, identity.program,
+                                  identity.pipeline, identity.problem})
     to.text(text);
   return to.take();
 }
@@ -59,8 +61,8 @@ RankIdentity unpack_identity(const RankMessage& message) {
   identity.place.ranks = from.value<int>();
   identity.gpus = from.value<int>();
   identity.nccl = from.value<int>();
-  for (std::string* text :
-       {&identity.host, &identity.no_nccl, &identity.program, &identity.pipeline, &identity.problem})
+  for (std::string* text : {&identity.host, &identity.no_nccl, &identity.mpi, &identity.no_mpi, &identity.program,
+                            &identity.pipeline, &identity.problem})
     *text = from.text();
   from.require_end();
   return identity;
@@ -93,7 +95,7 @@ class RankGroup::State {
   }
 
   std::string why_not_nccl() const {
-    if (settings_.images == ImageRoute::messages) return "--rank-images messages";
+    if (is_asked_not_to(ImageRoute::nccl)) return what_is_asked();
     for (int rank = 0; rank < ranks(); ++rank) {
       const RankIdentity& it = identity(rank);
       if (it.nccl == 0) return fmt::format("rank {}, on {}: {}", rank, it.host, it.no_nccl);
@@ -102,12 +104,18 @@ class RankGroup::State {
                            it.host, nccl_version_text(it.nccl), settings_.own.host,
                            nccl_version_text(settings_.own.nccl));
     }
-    const bool is_on_one_host = number_on_host(ranks() - 1) == ranks() - 1;
-    if (settings_.images == ImageRoute::automatic && !is_on_one_host)
-      return "between hosts NCCL neither encrypts nor authenticates: where the network is your own, write "
-             "--rank-images "
-             "nccl";
-    return "";
+    return why_not_between_hosts("NCCL", "nccl");
+  }
+  std::string why_not_mpi() const {
+    if (is_asked_not_to(ImageRoute::mpi)) return what_is_asked();
+    for (int rank = 0; rank < ranks(); ++rank) {
+      const RankIdentity& it = identity(rank);
+      if (it.mpi.empty()) return fmt::format("rank {}, on {}: {}", rank, it.host, it.no_mpi);
+      if (it.mpi != settings_.own.mpi)
+        return fmt::format("rank {}, on {}, has {}, and the first, on {}, has {}: install one version", rank, it.host,
+                           it.mpi, settings_.own.host, settings_.own.mpi);
+    }
+    return why_not_between_hosts("MPI", "mpi");
   }
   std::unique_lock<std::mutex> take_images() { return std::unique_lock(images_); }
 
@@ -184,6 +192,23 @@ class RankGroup::State {
     std::multiset<std::uint32_t>::iterator own;
   };
 
+  bool is_asked_not_to(ImageRoute go) const {
+    return settings_.images != ImageRoute::automatic && settings_.images != go;
+  }
+  std::string what_is_asked() const {
+    if (settings_.images == ImageRoute::nccl) return "--rank-images nccl, which knows GPUs alone";
+    if (settings_.images == ImageRoute::mpi) return "--rank-images mpi, which knows CPUs alone";
+    return "--rank-images messages";
+  }
+  std::string why_not_between_hosts(const char* name, const char* option) const {
+    const bool is_on_one_host = number_on_host(ranks() - 1) == ranks() - 1;
+    if (settings_.images != ImageRoute::automatic || is_on_one_host) return "";
+    return fmt::format(
+        "between hosts {} neither encrypts nor authenticates: where the network is your own, write "
+        "--rank-images {}",
+        name, option);
+  }
+
   Other& other(int rank) { return others_[static_cast<std::size_t>(rank) - 1]; }
   const Other& other(int rank) const { return others_[static_cast<std::size_t>(rank) - 1]; }
 
@@ -199,6 +224,7 @@ class RankGroup::State {
     std::string wrong = wrong_;
     if (wrong.empty() && !all_are_there()) wrong = missing();
     if (wrong.empty() && settings_.images == ImageRoute::nccl) wrong = why_not_nccl();
+    if (wrong.empty() && settings_.images == ImageRoute::mpi) wrong = why_not_mpi();
     has_begun_ = wrong.empty();
     lock.unlock();
     if (wrong.empty()) {
@@ -381,6 +407,9 @@ int RankGroup::number_on_host(int rank) const {
 }
 std::string RankGroup::why_not_nccl() const {
   return state_->why_not_nccl();
+}
+std::string RankGroup::why_not_mpi() const {
+  return state_->why_not_mpi();
 }
 std::unique_lock<std::mutex> RankGroup::take_images() {
   return state_->take_images();

@@ -22,9 +22,10 @@ struct RankPlace {
   int rank = 0, ranks = 1;
 };
 
-/// How images get from one process's GPU to another's. Automatic: by NCCL where all are on one host and have it. Between
-/// hosts it must be asked for, since its connections are neither encrypted nor authenticated.
-enum class ImageRoute { automatic, nccl, messages };
+/// How images get from one process to another. Automatic: between GPUs by NCCL, between processes on CPUs by MPI, where all
+/// are on one host and have it. Between hosts these must be asked for, since their connections are neither encrypted nor
+/// authenticated.
+enum class ImageRoute { automatic, nccl, mpi, messages };
 
 /// What a process says of itself. All ranks of a run must have `program` and `pipeline` alike.
 struct RankIdentity {
@@ -36,6 +37,8 @@ struct RankIdentity {
   std::string problem;   // why it cannot take part; empty: it can
   int nccl = 0;          // its version (kernels/collective/nccl.hpp); 0: there is none
   std::string no_nccl;   // why
+  std::string mpi;       // the MPI that its launcher has started it with (kernels/collective/mpi.hpp); empty: none
+  std::string no_mpi;    // why
 };
 
 /// Of the run that this process begins. Throws std::runtime_error where a name cannot be had.
@@ -106,7 +109,7 @@ class RankGroup {
     std::chrono::milliseconds silence = rank_silence;  // of one end, after which the other takes it for lost
   };
   /// Waits for all others. Throws std::runtime_error in one line where the place to meet cannot be had, some do not
-  /// come, are no ranks of this run, or have not the NCCL that is asked for, which they are told.
+  /// come, are no ranks of this run, or have not the NCCL or MPI that is asked for, which they are told.
   explicit RankGroup(Settings settings);
   /// Tells all that the run is over, unless end() did, with exit code 1.
   ~RankGroup();
@@ -118,8 +121,9 @@ class RankGroup {
   const RankIdentity& identity(int rank) const;
   /// How many ranks with a lower number its host has: the number of its GPU.
   int number_on_host(int rank) const;
-  /// Why images of GPUs do not go by NCCL, in words; empty: they do.
+  /// Why images of GPUs do not go by NCCL, in words, and those of CPUs not by MPI; empty: they do.
   std::string why_not_nccl() const;
+  std::string why_not_mpi() const;
   /// While a gadget holds it, images are its own alone: all ranks take part in each exchange, and must meet the exchanges
   /// of several gadgets in one order.
   std::unique_lock<std::mutex> take_images();

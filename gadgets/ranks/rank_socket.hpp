@@ -24,16 +24,20 @@ enum class RankMessageKind : std::uint16_t {
   welcome = 2,  // the first: all are there
   refuse = 3,   // the first: this run does not begin; text
   alive = 4,
-  open = 5,     // the first: a gadget's projector
-  table = 6,    // the first: detectors or a set of views, under a number
-  batch = 7,    // the first: data, under a number
-  terms = 8,    // the first: additive terms of a batch
-  forget = 9,   // the first: numbers of batches that come no more
-  pass = 10,    // the first: an estimate, and what is to be projected against it
-  sums = 11,    // a rank: back projections and tallies, the answer to a pass
-  ready = 12,   // a rank: the answer to `open`
-  failed = 13,  // a rank: what it threw; text
-  end = 14,     // the first: the run is over, with an exit code
+  open = 5,          // the first: a gadget's projector
+  table = 6,         // the first: detectors or a set of views, under a number
+  batch = 7,         // the first: data, under a number
+  terms = 8,         // the first: additive terms of a batch
+  forget = 9,        // the first: numbers of batches that come no more
+  pass = 10,         // the first: an estimate, and what is to be projected against it
+  sums = 11,         // a rank: back projections and tallies, the answer to a pass, or to pairs or lines
+  ready = 12,        // a rank: the answer to `open`
+  failed = 13,       // a rank: what it threw; text
+  end = 14,          // the first: the run is over, with an exit code
+  sensitivity = 15,  // the first: a gadget's projector, for a sensitivity
+  pairs = 16,        // the first: which pairs of detectors are to be projected
+  lines = 17,        // the first: lines of a histogram that are to be projected
+  close = 18,        // the first: a session is over
 };
 
 struct RankMessage {

@@ -14,6 +14,7 @@
 #include "gadgets/io/nifti/mu_map.hpp"
 #include "gadgets/ring/io/sensitivity_cache.hpp"
 #include "gadgets/ring/mu_maps.hpp"
+#include "gadgets/ring/sensitivity_ranks.hpp"
 #include "kernels/correct/isotopes.hpp"
 #include "kernels/ring/sensitivity/sample_bias.hpp"
 #include "kernels/ring/sensitivity/sensitivity.hpp"
@@ -40,13 +41,22 @@ SensitivitySettings sample_settings(const PairSensitivitySettings& p) {
   return settings;
 }
 
+// A batch's sum goes in a message, for which a GPU would wait longer than it projects.
+bool are_shared_by_processes(const ProjectorRanks& projectors) {
+  return rank_group() && projectors.first.backend() == Backend::cpu;
+}
+
 Sensitivity compute_or_load(const PairSensitivitySettings& p, const Scanner& scanner, const ProjectorRanks& projectors,
                             MuMaps mu, Context& context) {
   const SensitivitySettings settings = sample_settings(p);
   const auto compute = [&] {
     context.log().info("computing the sensitivity image");
     std::optional<Turn> turn(context.take_turn());
-    return compute_sensitivity(scanner, projectors, settings, mu, nullptr, [&](double done) {
+    std::optional<ProcessesAtSensitivity> processes;
+    if (are_shared_by_processes(projectors)) processes.emplace(*rank_group(), projectors.first.grid(), context);
+    const ProjectorRanks ranks =
+        processes ? ProjectorRanks(projectors.first, *processes, rank_group()->ranks()) : projectors;
+    return compute_sensitivity(scanner, ranks, settings, mu, nullptr, [&](double done) {
       if (context.cancelled()) throw std::runtime_error("the run is being ended: the sensitivity is not computed");
       context.progress(done, 1, "of the sensitivity");
       turn.reset();  // others may project between two batches of pairs

@@ -42,11 +42,16 @@ int ranks_of(const RankParams& params, Backend backend) {
 }  // namespace
 
 Division division_of(const RankParams& params, BackendChoice backend, bool deterministic) {
+  if (params.deal == Deal::measured && (deterministic || params.parts > 0))
+    throw std::invalid_argument(
+        "deal: measured moves the borders of parts, which deterministic and rank_parts keep where they are, so that an "
+        "image has the same bits: leave out one or the other");
   const RankGroup* group = rank_group();
   const Backend where = group || params.ranks != 1 ? resolve(backend) : Backend::cpu;
   Division division{.ranks = group ? ranks_of(*group, params, where) : ranks_of(params, where),
                     .are_processes = group != nullptr};
   division.parts = params.parts;
+  division.is_measured = params.deal == Deal::measured;
   if (division.parts == 0)
     division.parts =
         deterministic && division.ranks > 1 ? std::max(usual_deterministic_parts, division.ranks) : division.ranks;
@@ -68,15 +73,20 @@ RankMemory memory_of_ranks(const RankParams& params, bool deterministic, bool on
   const std::size_t sums_a_rank = (parts + ranks - 1) / ranks;
   const auto images = [&](std::size_t number) { return memory_product(number, image); };
   const std::size_t own = images(sums_a_rank - 1);
+  const auto slabs = [&] {
+    const auto voxels = static_cast<std::int64_t>(image / sizeof(float));
+    return SumInOrder::bytes(static_cast<int>(ranks), static_cast<int>(parts), voxels);
+  };
   if (on_device) {
-    if (group && group->why_not_nccl().empty()) {
-      const auto voxels = static_cast<std::int64_t>(image / sizeof(float));
-      return {0, memory_sum(own, SumInOrder::bytes(static_cast<int>(ranks), static_cast<int>(parts), voxels))};
-    }
+    if (group && group->why_not_nccl().empty()) return {0, memory_sum(own, slabs())};
     const std::size_t added = may_be_several ? image : 0;  // at most
     return {group ? images(1 + ranks * sums_a_rank) : 0, memory_sum(own, added)};
   }
-  if (group) return {memory_sum(own, images(ranks * sums_a_rank)), 0};
+  // A sensitivity that they share has a sum of each other rank, and the message with it.
+  if (group) {
+    const std::size_t of_passes = group->why_not_mpi().empty() ? slabs() : images(ranks * sums_a_rank);
+    return {memory_sum(own, std::max(of_passes, images(2 * (ranks - 1)))), 0};
+  }
   return {memory_sum(own, memory_product(ranks - 1, memory_sum(projector, images(sums_a_rank)))), 0};
 }
 

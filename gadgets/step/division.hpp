@@ -8,10 +8,17 @@
 
 namespace tofstream {
 
+enum class Deal { equal, measured };
+
+constexpr auto enum_names(Deal) {
+  return names(Deal::equal, "equal", Deal::measured, "measured");
+}
+
 /// What users say of it.
 struct RankParams {
   int ranks = 1;
   int parts = 0;
+  Deal deal = Deal::equal;
 };
 
 /// `ranks` projectors, each on a device of its own, share `parts` parts of each subset: part p is projected by rank
@@ -19,6 +26,7 @@ struct RankParams {
 struct Division {
   int ranks = 1, parts = 1;
   bool are_processes = false;  // all but the first, of rank_group()
+  bool is_measured = false;    // parts are as large as their ranks are fast (dealing.hpp)
 };
 
 /// With deterministic sums the image does not depend on `ranks` as long as `parts` stays the same, which is why there
@@ -27,7 +35,7 @@ inline constexpr int usual_deterministic_parts = 8;
 
 /// For a backend; ranks of a CPU share its cores. Where the run has other processes, they are the ranks. Looks for GPUs
 /// only where there is to be more than one rank. Throws std::invalid_argument where there are fewer GPUs than ranks,
-/// fewer parts than ranks, or another number of processes.
+/// fewer parts than ranks, or another number of processes, and where parts are to be measured that are to stay alike.
 Division division_of(const RankParams& params, BackendChoice backend, bool deterministic);
 
 /// Bytes that ranks need in the first one's process, and on its GPU, beside what one projector needs that is alone.
@@ -38,9 +46,9 @@ struct RankMemory {
 /// Of images of `image` bytes. `projector`: bytes of a further projector, which ranks of a CPU have in the same memory.
 /// Counts, on the first rank's side: sums of its parts but the first; for ranks of this process on a CPU a projector each,
 /// and sums of their parts; for ranks on GPUs what it adds up a sum with; for other processes (rank_group()) the sums that
-/// came from them, one more rank's while they come, and on a GPU the estimate on the host, or where images go by NCCL slabs
-/// of the sums on the GPU alone. Each other GPU, or process, has its projector, an estimate, sums of its parts, and its
-/// part of the data and of their plans, which this does not count.
+/// came from them, one more rank's while they come (or what a sensitivity needs), and on a GPU the estimate on the host, or
+/// where images go by NCCL or MPI slabs of the sums alone. Each other GPU, or process, has its projector, an estimate,
+/// sums of its parts, and its part of the data and of their plans, which this does not count.
 RankMemory memory_of_ranks(const RankParams& params, bool deterministic, bool on_device, std::size_t image,
                            std::size_t projector);
 
@@ -48,6 +56,10 @@ inline constexpr auto* ranks_words =
     "Projectors that share each subset, a GPU each: the parts of an image's back projection are added up. 0: as many "
     "as "
     "the host has GPUs. On a CPU they share its cores, which gains nothing";
+inline constexpr auto* deal_words =
+    "Parts of a subset: equal, or measured, as large as their ranks have been fast in the subsets before, where ranks "
+    "are "
+    "unlike. Not with `deterministic` or `rank_parts`, whose parts stay the same";
 inline constexpr auto* rank_parts_words =
     "Parts of a subset whose back projections are added up in order. With `deterministic`, images of any number of "
     "ranks "

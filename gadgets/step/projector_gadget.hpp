@@ -95,10 +95,12 @@ class ProjectorGadget {
   struct Params : Type::Params {
     int ranks = 1;
     int rank_parts = 0;
+    Deal deal = Deal::equal;
   };
   static constexpr auto params =
       Type::params + describe(param<&Params::ranks>("ranks", not_in_key, range(0, 64), ranks_words),
-                              param<&Params::rank_parts>("rank_parts", not_in_key, range(0, 64), rank_parts_words));
+                              param<&Params::rank_parts>("rank_parts", not_in_key, range(0, 64), rank_parts_words),
+                              param<&Params::deal>("deal", not_in_key, deal_words));
   static constexpr bool own_thread = true;
   static constexpr bool harmless = true;
   static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
@@ -126,7 +128,7 @@ class ProjectorGadget {
   static StepSettings settings(const Params& p) {
     StepSettings settings{.backend = p.backend,
                           .log_likelihood = p.log_likelihood,
-                          .division = division_of({p.ranks, p.rank_parts}, p.backend, is_deterministic(p))};
+                          .division = division_of({p.ranks, p.rank_parts, p.deal}, p.backend, is_deterministic(p))};
     if constexpr (requires { Type::planned_from(p); }) settings.planned_from = Type::planned_from(p);
     return settings;
   }

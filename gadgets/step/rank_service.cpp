@@ -14,6 +14,7 @@
 #include "core/base/muted_log.hpp"
 #include "core/gadget/gadget_record.hpp"
 #include "core/run/fault.hpp"
+#include "gadgets/io/wire/packed_lines.hpp"
 #include "gadgets/step/projector_kinds.hpp"
 #include "gadgets/step/remote_rank.hpp"
 #include "gadgets/step/view_projector_kinds.hpp"
@@ -33,6 +34,15 @@ struct EventsOfRank {
   static std::shared_ptr<const Data> batch(wire::PackReader& from, std::shared_ptr<const Table> table) {
     return wire::unpack_events(from, std::move(table));
   }
+  static std::unique_ptr<ListModeProjector> projector(std::unique_ptr<ListModeProjector> made,
+                                                      const std::shared_ptr<const Scanner>& scanner) {
+    return spread_where_asked(std::move(made), scanner);
+  }
+  /// What comes with a batch.
+  static void take_more(wire::PackReader& from, const Scanner& scanner, std::uint64_t number, const Data& batch) {
+    wire::unpack_bin_pairs(from, scanner, number, batch.bin.span());
+  }
+  static void forget_more(const Scanner& scanner, std::uint64_t number) { wire::forget_bin_pairs(scanner, number); }
 };
 struct ViewsOfRank {
   using Data = ViewBatch;
@@ -44,6 +54,12 @@ struct ViewsOfRank {
     if (!table) wire::PackReader::refuse("views without a set");
     return wire::unpack_views(from, std::move(table));
   }
+  static std::unique_ptr<ViewProjector> projector(std::unique_ptr<ViewProjector> made,
+                                                  const std::shared_ptr<const ViewSet>&) {
+    return made;
+  }
+  static void take_more(wire::PackReader&, const ViewSet&, std::uint64_t, const Data&) {}
+  static void forget_more(const ViewSet&, std::uint64_t) {}
 };
 
 struct EventViewsOf final : DataViews<EventBatch> {
@@ -89,7 +105,8 @@ class ServiceOf final : public RankService {
     from.require_end();
     if (gadget.fault.is_of(static_cast<std::uint64_t>(opening.rank))) fault_ = gadget.fault;
     const MutedLog said_by_the_first;
-    projector_ = kind.make(params.get(), opening.grid, opening.backend, *geometry_, context_);
+    projector_ =
+        Family::projector(kind.make(params.get(), opening.grid, opening.backend, *geometry_, context_), geometry_);
     for (int part = opening.rank; part < opening.parts; part += opening.ranks) {
       shares_.emplace_back(*projector_, *views_, opening.rank, opening.ranks);
       sums_.push_back(nullptr);
@@ -108,6 +125,7 @@ class ServiceOf final : public RankService {
       const auto number = from.value<std::uint64_t>(), table = from.value<std::uint64_t>();
       if (table > 0 && !tables_.contains(table)) wire::PackReader::refuse("a batch without its table");
       batches_[number] = {Family::batch(from, table > 0 ? tables_.at(table) : nullptr), {}};
+      Family::take_more(from, *geometry_, number, *batches_[number].data);
     } else if (message.kind == RankMessageKind::terms) {
       Known& known = batch(from.value<std::uint64_t>());
       const auto values = from.array<float>();
@@ -127,7 +145,7 @@ class ServiceOf final : public RankService {
     const float* image = images_ ? nullptr : in_memory(from.array<float>());
     if (from.value<std::uint32_t>() != shares_.size()) wire::PackReader::refuse("a pass is not of this rank's parts");
     if (images_) {
-      images_->receive_estimate(room_for_estimate());
+      images_->receive_estimate(room_for_estimate(), progressed_);
       image = estimate_.data();
     }
     SubsetTally tally;
@@ -140,7 +158,7 @@ class ServiceOf final : public RankService {
   }
 
   void join() override {
-    if (opening_.images.is_used != 0)
+    if (opening_.images.by != ImagesBy::messages)
       images_.emplace(opening_.images, opening_.rank, opening_.ranks, opening_.parts, opening_.grid.voxels());
   }
 
@@ -148,7 +166,8 @@ class ServiceOf final : public RankService {
     if (!images_) return;
     std::vector<float*> own;
     for (const auto& sum : sums_) own.push_back(sum->voxels.data());
-    images_->add_up(own, [] {});
+    images_->add_up(
+        own, [] {}, progressed_);
   }
 
   const std::string& device() const override { return device_; }
@@ -170,6 +189,7 @@ class ServiceOf final : public RankService {
     if (known == batches_.end()) return;
     for (auto& share : shares_) share.forget(known->second.data);
     batches_.erase(known);
+    Family::forget_more(*geometry_, number);
   }
 
   float* room_for_estimate() {
@@ -246,21 +266,43 @@ class ServiceOf final : public RankService {
   std::optional<RankImages> images_;          // none: they go in messages
 };
 
+std::map<RankMessageKind, RankServiceRegistration::Open>& other_services() {
+  static std::map<RankMessageKind, RankServiceRegistration::Open> services;
+  return services;
+}
+
+bool can_go(ImagesBy by, Backend backend) {
+  if (by == ImagesBy::nccl) return backend == Backend::cuda;
+  if (by == ImagesBy::mpi) return backend == Backend::cpu;
+  return by == ImagesBy::messages;
+}
+
+template <class Family>
+std::unique_ptr<RankService> service_of(const PipelineGadget& gadget, const std::string& use,
+                                        const RankOpening& opening, const std::function<void()>& progressed,
+                                        wire::PackReader& from) {
+  const auto* kind = table_of<typename Family::Kind>().find(use);
+  if (!kind) return nullptr;
+  return std::make_unique<ServiceOf<Family>>(*kind, projector_params(kind->params, kind->default_params(), gadget),
+                                             gadget, opening, progressed, from);
+}
+
+}  // namespace
+
 RankOpening checked(const RankOpening& opening) {
   if (opening.grid.has_blobs())
     validate_basis(opening.grid);
   else
     validate(opening.grid);
   if (opening.ranks < 2 || opening.rank < 1 || opening.rank >= opening.ranks || opening.parts < opening.ranks ||
-      opening.parts > 1024 || (opening.images.is_used != 0 && opening.backend != Backend::cuda) ||
+      opening.parts > 1024 || !can_go(opening.images.by, opening.backend) ||
       (opening.backend != Backend::cpu && opening.backend != Backend::cuda))
     wire::PackReader::refuse("its ranks and parts");
   return opening;
 }
 
-// The projector's own parameters, of those of its gadget.
-std::shared_ptr<void> params_of(const std::vector<ParamInfo>& infos, std::shared_ptr<void> params,
-                                const PipelineGadget& gadget) {
+std::shared_ptr<void> projector_params(const std::vector<ParamInfo>& infos, std::shared_ptr<void> params,
+                                       const PipelineGadget& gadget) {
   Value own = Value::map();
   for (const ParamInfo& info : infos)
     if (const Value* value = gadget.resolved.find(info.name)) own.set(info.name, *value, gadget.where);
@@ -270,28 +312,30 @@ std::shared_ptr<void> params_of(const std::vector<ParamInfo>& infos, std::shared
   return params;
 }
 
-template <class Family>
-std::unique_ptr<RankService> service_of(const PipelineGadget& gadget, const std::string& use,
-                                        const RankOpening& opening, const std::function<void()>& progressed,
-                                        wire::PackReader& from) {
-  const auto* kind = table_of<typename Family::Kind>().find(use);
-  if (!kind) return nullptr;
-  return std::make_unique<ServiceOf<Family>>(*kind, params_of(kind->params, kind->default_params(), gadget), gadget,
-                                             opening, progressed, from);
+const PipelineGadget& gadget_for_ranks(const Pipeline& pipeline, const std::string& name) {
+  const auto found = std::ranges::find(pipeline.gadgets, name, &PipelineGadget::name);
+  if (found == pipeline.gadgets.end()) throw std::runtime_error(fmt::format("its pipeline has no gadget '{}'", name));
+  return *found;
 }
 
-}  // namespace
+RankServiceRegistration::RankServiceRegistration(RankMessageKind opens, Open open) {
+  other_services()[opens] = open;
+}
+
+bool opens_rank_service(RankMessageKind kind) {
+  return kind == RankMessageKind::open || other_services().contains(kind);
+}
 
 std::unique_ptr<RankService> open_rank_service(const RankMessage& open, const Pipeline& pipeline,
                                                std::function<void()> progressed) {
+  const auto other = other_services().find(open.kind);
+  if (other != other_services().end()) return other->second(open, pipeline);
   wire::PackReader from(*open.body);
-  const std::string gadget = from.text();
+  const PipelineGadget& gadget = gadget_for_ranks(pipeline, from.text());
   const RankOpening opening = checked(from.value<RankOpening>());
-  const auto found = std::ranges::find(pipeline.gadgets, gadget, &PipelineGadget::name);
-  if (found == pipeline.gadgets.end()) throw std::runtime_error(fmt::format("its pipeline has no gadget '{}'", gadget));
-  const std::string use = found->info->name;
-  if (auto events = service_of<EventsOfRank>(*found, use, opening, progressed, from)) return events;
-  if (auto views = service_of<ViewsOfRank>(*found, use, opening, progressed, from)) return views;
+  const std::string use = gadget.info->name;
+  if (auto events = service_of<EventsOfRank>(gadget, use, opening, progressed, from)) return events;
+  if (auto views = service_of<ViewsOfRank>(gadget, use, opening, progressed, from)) return views;
   throw std::runtime_error(fmt::format("'{}' is no projector that ranks can share", use));
 }
 

@@ -1,5 +1,5 @@
 // The projectors that share a reconstruction's subsets, one on each GPU of the host, or one in each of several
-// processes (remote_rank.hpp). The first is the gadget's own, on its thread; each of the others of its process has a
+// processes (remote_ranks.hpp). The first is the gadget's own, on its thread; each of the others of its process has a
 // thread, a device, a copy of the estimate, and its parts of the batches, which it keeps for later iterations. All see
 // the same estimate, and their back projections are added up on the first device in the order of the parts, so that
 // whoever takes the sum knows nothing of ranks.
@@ -14,7 +14,6 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
-#include <exception>
 #include <functional>
 #include <future>
 #include <memory>
@@ -30,26 +29,18 @@
 #include "core/base/muted_log.hpp"
 #include "core/run/fault.hpp"
 #include "gadgets/step/division.hpp"
+#include "gadgets/step/rank_errors.hpp"
 #include "gadgets/step/rank_watch.hpp"
-#include "gadgets/step/remote_rank.hpp"
+#include "gadgets/step/remote_ranks.hpp"
 #include "gadgets/step/share.hpp"
 #include "gadgets/step/stragglers.hpp"
+#include "gadgets/step/subset_pass.hpp"
 #include "gadgets/step/subset_tally.hpp"
 #include "kernels/em/image_sum.hpp"
 #include "kernels/memory/device_thread.hpp"
 #include "kernels/memory/devices.hpp"
 
 namespace tofstream {
-
-/// A subset and an estimate meet.
-template <class Data>
-struct SubsetPass {
-  const Subset<Data>& subset;
-  const Image& estimate;
-  const Additive<Data>* additive;  // null where nothing gives terms
-  // Gives the estimate's image on the host, for other processes.
-  std::function<std::shared_ptr<const Image>()> on_host;
-};
 
 /// What a rank has done so far.
 struct RankFigures {
@@ -75,8 +66,9 @@ class Ranks {
   std::vector<RankFigures> figures() const;
   /// Ranks that the last subset has shown to be slower than the others, in words; each is named once.
   const std::vector<std::string>& slow_ranks() const { return slow_ranks_; }
+  const Dealing& dealing() const { return dealing_; }
   /// How images get to other processes and back: "nccl", or "messages"; empty where there are none.
-  std::string images_by() const { return processes_.empty() ? "" : images_ ? "nccl" : "messages"; }
+  std::string images_by() const { return remote_ ? remote_->images_by() : ""; }
   /// Time in which the first rank waited for others, and added up what they gave.
   double waiting_s() const { return waiting_s_; }
   double adding_s() const { return adding_s_; }
@@ -111,52 +103,20 @@ class Ranks {
   std::int64_t largest_slab() const { return model_.projector().grid().voxels() / division_.ranks + 1; }
   /// The part that is a rank's share number `share`.
   int part_of(int rank, std::size_t share) const { return rank + division_.ranks * static_cast<int>(share); }
-  std::size_t shares_of_rank(int rank) const {
-    return static_cast<std::size_t>((division_.parts - rank + division_.ranks - 1) / division_.ranks);
-  }
   std::deque<Share<Data>> shares_of(int rank, Projector<ViewOf<Data>>& projector) const;
   void add_other(int rank, Context& context);
-  void add_processes(Context& context);
-  void begin_processes(const SubsetPass<Data>& pass, Context& context);
-  template <class Work>
-  void let_processes(const Work& work);
-  void add_up_processes(Image& back, Context& context);
-  void add_up_messages(Image& back);
   void take_slab(Other& other, const Image& estimate);
   void take_other_slabs(Other& other);
   void project_there(Other& other, const SubsetPass<Data>& pass, Context& context);
-  void begin_there(RemoteRank<Data>& process, const SubsetPass<Data>& pass,
-                   const std::shared_ptr<const Image>& estimate);
-  std::vector<Range> ranges_of(int part, const Subset<Data>& subset) const;
   SubsetTally project_part(Share<Data>& share, int part, const SubsetPass<Data>& pass, const Image& estimate,
                            Image& back, Context& context, const AtWork& at_work);
   SubsetTally project_here(const SubsetPass<Data>& pass, Image& back, Context& context);
   template <class Work, class Own>
   void with_others(const Work& work, const Own& own, Context& context);
   void go_on(Context& context) const;
-  /// Where `work` throws, the others break off between batches.
-  template <class Work>
-  void breaking_others(const Work& work) try {
-    work();
-  } catch (...) {
-    is_broken_ = true;
-    throw;
-  }
   void wait_for_others(Context& context);
-  void throw_cause(const std::exception_ptr& own);
-  void find_slow_ranks(const SubsetTally& own);
-  /// What `work` throws, with the rank's name.
-  template <class Rank, class Work>
-  static void naming(const Rank& rank, const std::string& where, const Work& work) try {
-    work();
-  } catch (const RankFailed&) {
-    throw;  // in words that name it
-  } catch (const BrokenOff&) {
-    throw;
-  } catch (const std::exception& error) {
-    throw std::runtime_error(
-        fmt::format("rank {}{}: {}", rank.number, where.empty() ? "" : ", on " + where, error.what()));
-  }
+  void throw_cause(RankErrors& errors);
+  void compare_times(const SubsetTally& own);
   void add_up(Image& back, Context& context);
   const Image& sum_of(int part, const Image& back) const;
   void add_slab(int rank, Buffer<float>& slab, Buffer<float>& added, Image& back);
@@ -169,13 +129,12 @@ class Ranks {
   std::vector<Image> own_sums_;  // of all of them but the first
   Buffer<float> own_added_;      // as the others'
   std::vector<std::unique_ptr<Other>> others_;
-  std::vector<std::unique_ptr<RemoteRank<Data>>> processes_;
-  std::uint32_t session_ = 0;         // of the processes
-  std::optional<RankImages> images_;  // between their GPUs; none: images go in messages
-  const FaultSettings fault_;         // of one of the others
+  const FaultSettings fault_;  // of one of the others
   std::atomic<bool> is_broken_ = false;
   std::int64_t largest_ = 0;  // data of the subset's largest batch
   PassClock clock_;
+  Dealing dealing_;
+  std::unique_ptr<RemoteRanks<Data>> remote_;  // null: all are of this process
   double own_pass_s_ = 0;
   Stragglers stragglers_;
   std::vector<std::string> slow_ranks_;
@@ -190,14 +149,16 @@ Ranks<Data>::Ranks(const Division& division, std::int64_t planned_from, SystemMo
       memory_(memory_of(model.projector().backend())),
       own_(shares_of(0, model.projector())),
       fault_(fault_of_ranks(context)),
-      clock_(context.cancel_token()) {
+      clock_(context.cancel_token()),
+      dealing_(division) {
   if (!Divisible<Data> && division.parts > 1)
     throw std::invalid_argument("ranks: 1 is all there can be for these data, which nothing cuts into parts");
   const Grid& grid = model.projector().grid();
   while (own_sums_.size() + 1 < own_.size()) own_sums_.push_back(Image::zeros(grid, memory_));
   if (division.ranks == 1) return;
   if (division.are_processes) {
-    add_processes(context);
+    remote_ = std::make_unique<RemoteRanks<Data>>(
+        division, planned_from, model, dealing_, clock_, [this] { is_broken_ = true; }, context);
     return;
   }
   if (is_on_devices()) {
@@ -259,14 +220,15 @@ SubsetTally Ranks<Data>::project(const SubsetPass<Data>& pass, Image& back, Cont
     synchronize(nullptr);  // the estimate is there
     with_others([&](Other& other) { take_slab(other, pass.estimate); }, [] {}, context);
   }
-  const auto own_images = images_ ? rank_group()->take_images() : std::unique_lock<std::mutex>();
+  const auto own_images = remote_ ? remote_->take_images() : std::unique_lock<std::mutex>();
   SubsetTally tally;
-  begin_processes(pass, context);
+  if (remote_) remote_->begin(pass);
   with_others([&](Other& other) { project_there(other, pass, context); },
               [&] { tally = project_here(pass, back, context); }, context);
-  find_slow_ranks(tally);
+  compare_times(tally);
   for (const auto& other : others_) tally += other->tally;
-  for (const auto& process : processes_) tally += process->tally();
+  if (remote_)
+    for (const auto& process : remote_->all()) tally += process->tally();
   add_up(back, context);
   return tally;
 }
@@ -277,24 +239,33 @@ template <class Work, class Own>
 void Ranks<Data>::with_others(const Work& work, const Own& own, Context& context) {
   for (auto& other : others_) {
     other->progress.note();
-    other->working = other->thread.begin([this, &work, &other] { breaking_others([&] { work(*other); }); });
+    other->working = other->thread.begin([this, &work, &other] {
+      try {
+        work(*other);
+      } catch (...) {
+        is_broken_ = true;
+        throw;
+      }
+    });
   }
-  std::exception_ptr failed;
-  try {
-    own();
-  } catch (...) {
-    is_broken_ = true;
-    clock_.give_up();
-    failed = std::current_exception();
-  }
+  RankErrors errors;
+  errors.note([&] {
+    try {
+      own();
+    } catch (...) {
+      is_broken_ = true;
+      clock_.give_up();
+      throw;
+    }
+  });
   wait_for_others(context);
-  throw_cause(failed);
+  throw_cause(errors);
 }
 
 // Between two batches of the first rank, or of one of the others of its process.
 template <class Data>
 void Ranks<Data>::go_on(Context& context) const {
-  if (is_broken_ || context.cancelled() || (session_ > 0 && rank_group()->failure(session_))) throw BrokenOff();
+  if (is_broken_ || context.cancelled() || (remote_ && remote_->failure())) throw BrokenOff();
 }
 
 template <class Data>
@@ -304,37 +275,24 @@ void Ranks<Data>::wait_for_others(Context& context) {
     wait_for_rank(
         other->working, other->progress, [this] { return clock_.patience(largest_); },
         fmt::format("rank {}{}", other->number, other->device.empty() ? "" : ", on " + other->device), context);
-  for (auto& process : processes_)
-    if (process->working.valid()) process->working.wait();
+  if (remote_) remote_->wait();
   waiting_s_ += detail::seconds_since(began);
 }
 
 // What was thrown first: by the first rank itself, or by another, of whom the first and others only broke off.
 template <class Data>
-void Ranks<Data>::throw_cause(const std::exception_ptr& own) {
-  std::exception_ptr cause, broken;
-  const auto note = [&](const auto& work) {
-    try {
-      work();
-    } catch (const BrokenOff&) {
-      broken = std::current_exception();
-    } catch (...) {
-      if (!cause) cause = std::current_exception();
-    }
-  };
-  if (own) note([&] { std::rethrow_exception(own); });
-  for (auto& other : others_) note([&] { naming(*other, other->device, [&] { other->working.get(); }); });
-  for (auto& process : processes_)
-    if (process->working.valid()) note([&] { naming(*process, process->device, [&] { process->working.get(); }); });
-  if (cause) std::rethrow_exception(cause);
+void Ranks<Data>::throw_cause(RankErrors& errors) {
+  for (auto& other : others_)
+    errors.note([&] { naming_rank(other->number, other->device, [&] { other->working.get(); }); });
+  if (remote_) remote_->note_errors(errors);
   // A process may have failed after it gave its sums.
-  const auto failure = broken && session_ > 0 ? rank_group()->failure(session_) : std::nullopt;
+  const auto failure = errors.only_broke_off() && remote_ ? remote_->failure() : std::nullopt;
   if (failure) throw RankFailed(failure->what);
-  if (broken) std::rethrow_exception(broken);
+  errors.rethrow();
 }
 
 template <class Data>
-void Ranks<Data>::find_slow_ranks(const SubsetTally& own) {
+void Ranks<Data>::compare_times(const SubsetTally& own) {
   slow_ranks_.clear();
   if (division_.ranks == 1) return;
   const auto time_of = [](const SubsetTally& tally, double seconds) {
@@ -342,128 +300,18 @@ void Ranks<Data>::find_slow_ranks(const SubsetTally& own) {
   };
   std::vector<RankTime> times{time_of(own, own_pass_s_)};
   for (const auto& other : others_) times.push_back(time_of(other->tally, other->pass_s));
-  for (const auto& process : processes_) times.push_back(time_of(process->tally(), process->pass_s()));
+  if (remote_)
+    for (const auto& process : remote_->all()) times.push_back(time_of(process->tally(), process->pass_s()));
+  dealing_.note(times);
   for (const Straggler& slow : stragglers_.note(times)) {
     const auto number = static_cast<std::size_t>(slow.rank);
-    const std::string device = number == 0          ? ""
-                               : processes_.empty() ? others_[number - 1]->device
-                                                    : processes_[number - 1]->device;
+    const std::string device = number == 0 ? ""
+                               : remote_   ? remote_->all()[number - 1]->device
+                                           : others_[number - 1]->device;
     slow_ranks_.push_back(
         fmt::format("rank {}{}: over {} subsets it took {:.1f} times as long as the median rank for as "
                     "many data, and the others waited for it",
                     slow.rank, device.empty() ? "" : ", on " + device, Stragglers::window, slow.times));
-  }
-}
-
-template <class Data>
-void Ranks<Data>::add_processes(Context& context) {
-  if constexpr (Sendable<Data>) {
-    RankGroup& group = *rank_group();
-    const std::int64_t voxels = model_.projector().grid().voxels();
-    RankImagesPlace place;
-    const std::string why_not = is_on_devices() ? group.why_not_nccl() : "";
-    std::unique_lock<std::mutex> own_images;
-    if (is_on_devices() && why_not.empty()) {
-      own_images = group.take_images();
-      place = {.is_used = 1, .id = new_nccl_id()};
-    } else if (is_on_devices()) {
-      own_added_ = Buffer<float>(memory_, voxels);
-      context.log().info(fmt::format("images of ranks go through the hosts' memory and this process: {}", why_not));
-    }
-    session_ = group.new_session(context.name());
-    const auto pack_geometry = [&](wire::PackWriter& to) { model_.pack_geometry(to); };
-    for (int rank = 1; rank < division_.ranks; ++rank)
-      processes_.push_back(std::make_unique<RemoteRank<Data>>(group, session_,
-                                                              RankOpening{.grid = model_.projector().grid(),
-                                                                          .backend = model_.projector().backend(),
-                                                                          .ranks = division_.ranks,
-                                                                          .rank = rank,
-                                                                          .parts = division_.parts,
-                                                                          .planned_from = planned_from_,
-                                                                          .images = place},
-                                                              context.name(), pack_geometry));
-    for (auto& process : processes_)
-      naming(*process, group.identity(process->number).host, [&] { process->wait_until_ready(clock_); });
-    if (place.is_used != 0) images_.emplace(place, 0, division_.ranks, division_.parts, voxels);
-  } else {
-    throw std::invalid_argument("these data cannot be sent to other processes: start one (--join none)");
-  }
-}
-
-// On the processes' own threads.
-template <class Data>
-template <class Work>
-void Ranks<Data>::let_processes(const Work& work) {
-  for (auto& process : processes_)
-    process->working = process->thread.begin([this, work, &process] { breaking_others([&] { work(*process); }); });
-}
-
-// Each process is sent what it lacks, and answers. An estimate that does not go in messages is sent once all others are:
-// until they have come, whoever exchanges images keeps this GPU waiting, from which messages may still be copied.
-template <class Data>
-void Ranks<Data>::begin_processes(const SubsetPass<Data>& pass, Context& context) {
-  if constexpr (Sendable<Data>) {
-    if (processes_.empty()) return;
-    clock_.begin();
-    const std::shared_ptr<const Image> in_message = images_ ? nullptr : pass.on_host();
-    let_processes([this, &pass, in_message](RemoteRank<Data>& process) {
-      begin_there(process, pass, in_message);
-      if (in_message) process.end(clock_);
-    });
-    if (!images_) return;
-    wait_for_others(context);
-    throw_cause(nullptr);
-    images_->send_estimate(pass.estimate.voxels.data());
-    let_processes([this](RemoteRank<Data>& process) { process.end(clock_); });
-  }
-}
-
-template <class Data>
-void Ranks<Data>::begin_there(RemoteRank<Data>& process, const SubsetPass<Data>& pass,
-                              const std::shared_ptr<const Image>& estimate) {
-  if constexpr (Sendable<Data>) {
-    std::vector<std::vector<typename RemoteRank<Data>::Piece>> parts(shares_of_rank(process.number));
-    for (std::size_t share = 0; share < parts.size(); ++share) {
-      const std::vector<Range> ranges = ranges_of(part_of(process.number, share), pass.subset);
-      for (std::size_t i = 0; i < ranges.size(); ++i)
-        if (ranges[i].size > 0)
-          parts[share].push_back({pass.subset.batches[i], ranges[i], i >= pass.subset.first_new()});
-    }
-    process.begin(parts, estimate, pass.additive, memory_);
-    if (pass.subset.step.iteration == pass.subset.step.iterations) process.forget(pass.subset);
-  }
-}
-
-template <class Data>
-void Ranks<Data>::add_up_processes(Image& back, Context& context) {
-  if constexpr (Sendable<Data>) {
-    if (!images_) return add_up_messages(back);
-    std::vector<float*> own{back.voxels.data()};
-    for (Image& sum : own_sums_) own.push_back(sum.voxels.data());
-    const auto began = std::chrono::steady_clock::now();
-    images_->add_up(own, [&] {
-      go_on(context);
-      for (auto& process : processes_) process->require_progress(began, clock_);
-    });
-  }
-}
-
-template <class Data>
-void Ranks<Data>::add_up_messages(Image& back) {
-  if constexpr (Sendable<Data>) {
-    const std::int64_t voxels = back.voxels.size();
-    for (int part = 1; part < division_.parts; ++part) {
-      const auto rank = static_cast<std::size_t>(part % division_.ranks),
-                 share = static_cast<std::size_t>(part / division_.ranks);
-      const float* plus = rank == 0 ? own_sums_[share - 1].voxels.data() : processes_[rank - 1]->sum(share).data();
-      if (rank > 0 && is_on_devices()) {
-        detail::copy(own_added_.data(), memory_, plus, Memory::host, sizeof(float) * static_cast<std::size_t>(voxels),
-                     nullptr);
-        plus = own_added_.data();
-      }
-      add_values(back.voxels.data(), plus, voxels, memory_);
-    }
-    if (is_on_devices()) synchronize(nullptr);
   }
 }
 
@@ -537,38 +385,19 @@ void Ranks<Data>::project_there(Other& other, const SubsetPass<Data>& pass, Cont
   other.pass_s = detail::seconds_since(began);
 }
 
-/// What a part has of each batch of a subset: the subset's data are cut as one list, so that a part has few batches, most
-/// of them whole.
-template <class Data>
-std::vector<Range> Ranks<Data>::ranges_of(int part, const Subset<Data>& subset) const {
-  std::vector<Range> ranges;
-  if constexpr (Divisible<Data>) {
-    std::int64_t all = 0;
-    for (const auto& batch : subset.batches) all += range_size(*batch);
-    const Part own{part, division_.parts};
-    const std::int64_t first = own.first(all), end = first + own.size(all);
-    std::int64_t begin = 0;
-    for (const auto& batch : subset.batches) {
-      const std::int64_t size = range_size(*batch), from = std::clamp<std::int64_t>(first - begin, 0, size);
-      ranges.push_back({from, std::clamp<std::int64_t>(end - begin, 0, size) - from});
-      begin += size;
-    }
-  } else {
-    ranges.resize(subset.batches.size());
-  }
-  return ranges;
-}
-
 template <class Data>
 SubsetTally Ranks<Data>::project_part(Share<Data>& share, int part, const SubsetPass<Data>& pass, const Image& estimate,
                                       Image& back, Context& context, const AtWork& at_work) {
   const Subset<Data>& subset = pass.subset;
-  const std::vector<Range> ranges = ranges_of(part, subset);
+  const std::vector<Range> ranges = ranges_of_part(dealing_, part, subset);
   const auto is_mine = [&](std::size_t i) { return division_.parts == 1 || ranges[i].size > 0; };
   SubsetTally tally;
   for (std::size_t i = 0; i < subset.batches.size(); ++i) {
-    if (!is_mine(i)) continue;
     const auto& batch = subset.batches[i];
+    if (!is_mine(i)) {
+      share.forget(batch);  // it may have been dealt otherwise
+      continue;
+    }
     if (tally.all.used + tally.all.skipped > 0) at_work.go_on();
     const auto turn = at_work.take_turn();
     const auto began = std::chrono::steady_clock::now();
@@ -600,8 +429,8 @@ template <class Data>
 void Ranks<Data>::add_up(Image& back, Context& context) {
   if (division_.parts == 1) return;
   const auto began = std::chrono::steady_clock::now();
-  if (!processes_.empty()) {
-    add_up_processes(back, context);
+  if (remote_) {
+    remote_->add_up(back, own_sums_, [&] { go_on(context); });
   } else if (division_.ranks == 1 || !is_on_devices()) {
     for (int part = 1; part < division_.parts; ++part) add_difference(back, 1, sum_of(part, back));
   } else {
@@ -652,7 +481,8 @@ std::vector<RankFigures> Ranks<Data>::figures() const {
   };
   std::vector<RankFigures> all{{is_on_devices() ? cuda_device_name() : "", sum_of(own_)}};
   for (const auto& other : others_) all.push_back({other->device, sum_of(other->shares)});
-  for (const auto& process : processes_) all.push_back({process->device, process->figures()});
+  if (remote_)
+    for (const auto& process : remote_->all()) all.push_back({process->device, process->figures()});
   return all;
 }
 

@@ -21,6 +21,7 @@
 
 #include "gadgets/additive.hpp"
 #include "gadgets/io/wire/packed_data.hpp"
+#include "gadgets/io/wire/packed_lines.hpp"
 #include "gadgets/ranks/rank_group.hpp"
 #include "gadgets/step/rank_images.hpp"
 #include "gadgets/step/share.hpp"
@@ -37,6 +38,12 @@ inline const std::shared_ptr<const ViewSet>& shared_table(const ViewBatch& batch
   return batch.set;
 }
 
+/// What a rank is sent with a batch: of bins that join several lines, these.
+inline void pack_more(wire::PackWriter& to, const EventBatch& batch) {
+  wire::pack_bin_pairs(to, batch.scanner ? batch.scanner->lines.get() : nullptr, batch.bin.span());
+}
+inline void pack_more(wire::PackWriter&, const ViewBatch&) {}
+
 /// Data that can be sent to ranks of other processes.
 template <class Data>
 concept Sendable = Divisible<Data> && requires(wire::PackWriter& to, const std::shared_ptr<const Data>& batch) {
@@ -44,7 +51,7 @@ concept Sendable = Divisible<Data> && requires(wire::PackWriter& to, const std::
   shared_table(*batch);
 };
 
-/// What a message `open` begins with; the geometry follows.
+/// What a message `open` says after the gadget's name; the geometry follows.
 struct RankOpening {
   Grid grid;
   Backend backend = Backend::cpu;
@@ -119,7 +126,7 @@ class RemoteRank<Data> {
       : number(opening.rank),
         thread(current_device()),
         channel_(group, opening.rank, session),
-        has_images_in_messages_(opening.images.is_used == 0),
+        has_images_in_messages_(opening.images.by == ImagesBy::messages),
         voxels_(opening.grid.voxels()) {
     wire::PackWriter to;
     to.text(gadget);
@@ -140,8 +147,6 @@ class RemoteRank<Data> {
   void begin(const std::vector<std::vector<Piece>>& parts, const std::shared_ptr<const Image>& estimate,
              const Additive<Data>* additive, Memory memory) {
     forget_expired();
-    sum_of_part_.clear();
-    sums_ = {};  // before the next ones come
     wire::PackWriter to;
     if (estimate) to.array(std::span<const float>(estimate->voxels.span()), estimate);
     to.value(static_cast<std::uint32_t>(parts.size()));
@@ -163,6 +168,11 @@ class RemoteRank<Data> {
                                                     .is_over = [&] { return clock.is_over(); }});
     read_sums();
   }
+  /// The sums are not needed any more.
+  void release_sums() {
+    sum_of_part_.clear();
+    sums_ = {};
+  }
   /// While images are exchanged, which began then: throws what end() throws.
   void require_progress(std::chrono::steady_clock::time_point began, const PassClock& clock) {
     channel_.require_progress(
@@ -170,13 +180,19 @@ class RemoteRank<Data> {
   }
 
   /// The batches will not come again.
-  void forget(const Subset<Data>& subset) {
+  void forget(const Subset<Data>& subset) { forget_others(subset, {}); }
+  /// What is known of the subset's batches and is in none of these parts will not come again.
+  void forget_others(const Subset<Data>& subset, const std::vector<std::vector<Piece>>& parts) {
     std::vector<std::uint64_t> gone;
     std::erase_if(known_, [&](const auto& known) {
-      const bool is_of_it =
-          std::ranges::any_of(subset.batches, [&](const auto& batch) { return batch.get() == known.first.first; });
-      if (is_of_it) gone.push_back(known.second.number);
-      return is_of_it;
+      const Data* const batch = known.first.first;
+      const std::int64_t first = known.first.second;
+      const auto is_it = [&](const Piece& piece) { return piece.batch.get() == batch && piece.range.first == first; };
+      const bool is_gone =
+          std::ranges::any_of(subset.batches, [&](const auto& of_it) { return of_it.get() == batch; }) &&
+          std::ranges::none_of(parts, [&](const auto& part) { return std::ranges::any_of(part, is_it); });
+      if (is_gone) gone.push_back(known.second.number);
+      return is_gone;
     });
     tell_forgotten(gone);
   }
@@ -217,7 +233,9 @@ class RemoteRank<Data> {
     wire::PackWriter to;
     to.value(known.number);
     to.value(std::uint64_t{table});
-    wire::pack(to, on_the_host(piece));
+    const auto there = on_the_host(piece);
+    wire::pack(to, there);
+    pack_more(to, *there);
     channel_.send(RankMessageKind::batch, to.take());
   }
 

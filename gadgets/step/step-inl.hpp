@@ -186,6 +186,10 @@ void Step<Data>::report_ranks(const std::vector<RankFigures>& ranks, Context& co
   context.report("rank_planning_s", planning);
   context.report("rank_projecting_s", projecting);
   if (const std::string by = ranks_->images_by(); !by.empty()) context.report("rank_images", by);
+  if (const Dealing& dealing = ranks_->dealing(); !dealing.shares().empty()) {
+    context.report("rank_shares", dealing.shares());
+    context.report("rank_shares_changed", std::int64_t{dealing.changes()});
+  }
   context.report("waiting_for_ranks_s", ranks_->waiting_s());
   context.report("adding_up_ranks_s", ranks_->adding_s());
 }

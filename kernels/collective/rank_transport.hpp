@@ -35,6 +35,8 @@ class RankTransport {
   /// Waits until everything queued is done. `go_on` is called again and again meanwhile, and may throw: then, and where
   /// another rank is lost, the transport can no longer be used. Throws std::runtime_error.
   virtual void wait(const std::function<void()>& go_on) = 0;
+  /// Grows with each piece that has come or gone, where the transport knows of them.
+  virtual std::int64_t progress() const { return 0; }
 };
 
 }  // namespace tofstream

@@ -124,6 +124,8 @@ TEST_CASE("the version names commit, flags, compiler and GPUs, and what the prog
   CHECK(said.out.find("), commit ") < said.out.find('\n'));
   CHECK(said.out.find("\ncompiler: ") != std::string::npos);
   CHECK(said.out.find("; GPUs here: ") != std::string::npos);
+  CHECK(said.out.find("\nbetween ranks: NCCL: ") != std::string::npos);
+  CHECK(said.out.find("; MPI: ") != std::string::npos);
   CHECK(said.out.find("not for clinical use") != std::string::npos);
 }
 

@@ -20,6 +20,7 @@
 #include "kernels/collective/nccl.hpp"
 #include "kernels/memory/devices.hpp"
 #include "tests/command/command.hpp"
+#include "tests/io/interfile_support.hpp"
 #include "tests/support/gpu.hpp"
 #include "tests/support/skip.hpp"
 
@@ -91,6 +92,88 @@ TEST_CASE("processes with sums as they come give the image of one within 1e-6") 
   auto processes = started(3, reconstruction(folder / "three"));
   check_all_done(processes);
   CHECK(difference(folder / "three", folder / "one")["nrms"].get<double>() < 1e-6);
+}
+
+TEST_CASE("processes share a sensitivity, whose one file in the cache has the bits of one process's") {
+  const TemporaryFolder folder;
+  for (const std::string pairs : {"all", "drawn"}) {
+    CAPTURE(pairs);
+    std::string expected;
+    for (const int ranks : {1, 2, 3}) {
+      CAPTURE(ranks);
+      const auto out = folder / fmt::format("{}_{}", pairs, ranks),
+                 cache = folder / fmt::format("of_{}_{}", pairs, ranks);
+      const int port = free_port();
+      Processes processes;
+      for (int rank = 0; rank < ranks; ++rank)
+        processes.push_back(std::make_unique<RankProcess>(
+            "XDG_CACHE_HOME=" + cache.string(),
+            reconstruction(out, "--set projected.sensitivity.cache=true ") +
+                (pairs == "all" ? "--set projected.sensitivity.exact_pairs=1000000000 --set image.size=[10,10,5] "
+                                : "") +
+                (ranks > 1 ? fmt::format("--join 127.0.0.1:{} --rank {}/{}", port, rank, ranks) : "--join none")));
+      check_all_done(processes);
+      std::vector<std::string> files;
+      for (const auto& file : std::filesystem::recursive_directory_iterator(cache))
+        if (file.is_regular_file()) files.push_back(text_of(file.path()));
+      REQUIRE(files.size() == 1);
+      if (ranks == 1) expected = files[0];
+      CHECK(!files[0].empty());
+      CHECK(files[0] == expected);
+    }
+  }
+}
+
+TEST_CASE(
+    "measured parts give a slow rank fewer data, whether ranks are threads or processes, and the image within 1e-6") {
+  const TemporaryFolder folder;
+  // Thirty subsets, so that shares change twice, of which one rank takes 50 ms longer for each.
+  const std::string subsets =
+      "--set subsets.iterations=10 --set deal=measured --set 'projected.fault={rank: 1, delay_ms: 50}'";
+  const auto one = run_command(reconstruction(folder / "one", "--set subsets.iterations=10"));
+  REQUIRE_MESSAGE(one.code == 0, one.err);
+  const auto threads = run_command(reconstruction(folder / "threads", "--ranks 3 " + subsets));
+  REQUIRE_MESSAGE(threads.code == 0, threads.err);
+  auto processes = started(3, reconstruction(folder / "processes", subsets));
+  check_all_done(processes);
+  for (const std::string ranks : {"threads", "processes"}) {
+    CAPTURE(ranks);
+    CHECK(difference(folder / ranks, folder / "one")["nrms"].get<double>() < 1e-6);
+    const auto report = report_of_ranks(folder / ranks);
+    CHECK(report["books"] == report_of_ranks(folder / "one")["books"]);
+    const auto& figures = report["gadgets"]["projected"]["figures"];
+    REQUIRE(figures.contains("rank_shares"));
+    const auto data = figures["rank_data"].get<std::vector<double>>();
+    const auto shares = figures["rank_shares"].get<std::vector<double>>();
+    REQUIRE(data.size() == 3);
+    CHECK(data[1] < 0.8 * data[0]);
+    CHECK(data[1] < 0.8 * data[2]);
+    CHECK(data[0] + data[1] + data[2] == 10 * report["books"]["reconstructed"].get<double>());
+    CHECK(shares[1] < 0.2);
+    CHECK(figures["rank_shares_changed"].get<int>() >= 1);
+  }
+}
+
+TEST_CASE("bins that join several lines are projected by processes too, line by line, with the bits of one") {
+  const TemporaryFolder folder;
+  auto header = interfile::testing::small_projections(folder.path(), 5, 64);
+  header.views /= 4;
+  std::vector<float> counts(static_cast<std::size_t>(header.numbers_in_file()));
+  for (std::size_t bin = 0; bin < counts.size(); ++bin) counts[bin] = static_cast<float>(bin % 5);
+  interfile::testing::write_projections(header, counts);
+  const auto arguments = [&](const std::string& out) {
+    return fmt::format(
+        "run sinogram_osem --quiet --backend cpu --set feed.spread=true --set image.size=[28,28,5] --set "
+        "image.voxel_mm=[4,4,4] --set subsets.subsets=2 --set subsets.iterations=2 --set "
+        "projected.sensitivity.cache=false --set projected.deterministic=true --set rank_parts=8 --input {} --out {}",
+        header.file.string(), (folder / out).string());
+  };
+  const auto one = run_command(arguments("one"));
+  REQUIRE_MESSAGE(one.code == 0, one.err);
+  auto processes = started(3, arguments("three"));
+  check_all_done(processes);
+  CHECK(difference(folder / "three", folder / "one")["max_abs"] == 0);
+  CHECK(report_of_ranks(folder / "three")["books"] == report_of_ranks(folder / "one")["books"]);
 }
 
 TEST_CASE("mpirun starts the ranks of a run") {
@@ -280,9 +363,9 @@ TEST_CASE("NCCL that is asked for and is not there is refused before data flow")
   CHECK(codes(processes) == std::vector<int>{2, 2});
   CHECK_MESSAGE(processes[0]->err().find("rank 0, on ") != std::string::npos, processes[0]->err());
   CHECK(processes[1]->err().empty());
-  const auto wrong = run_command(reconstruction(folder / "out", "--join 127.0.0.1:2 --rank 0/2 --rank-images mpi"));
+  const auto wrong = run_command(reconstruction(folder / "out", "--join 127.0.0.1:2 --rank 0/2 --rank-images rdma"));
   CHECK(wrong.code == 2);
-  CHECK(wrong.err == "tofstream: --rank-images mpi: write auto, nccl or messages\n");
+  CHECK(wrong.err == "tofstream: --rank-images rdma: write auto, nccl, mpi or messages\n");
 }
 
 namespace {

@@ -31,17 +31,23 @@ std::shared_ptr<const ViewSet> fuzzed_set() {
 void read(std::uint8_t what, PackReader& from) {
   static const auto table = fuzzed_table();
   static const auto set = fuzzed_set();
-  if (what % 5 == 0) {
+  if (what % 7 == 0) {
     unpack_scanner(from);
-  } else if (what % 5 == 1) {
+  } else if (what % 7 == 1) {
     unpack_view_set(from);
-  } else if (what % 5 == 2) {
+  } else if (what % 7 == 2) {
     unpack_grid(from);
-  } else if (what % 5 == 3) {
+  } else if (what % 7 == 3) {
     const auto events = unpack_events(from, table);
     static_cast<void>(events->view());
     for (const std::uint32_t detector : events->detector1.span())
       if (detector >= table->size()) std::abort();
+  } else if (what % 7 == 4) {
+    const auto scanner = unpack_scanner_with_efficiencies(from);
+    for (std::uint32_t detector = 0; detector < scanner->detectors->size(); ++detector)
+      static_cast<void>(scanner->efficiency(detector, 0));
+  } else if (what % 7 == 5) {
+    unpack_image(from);
   } else {
     const auto views = unpack_views(from, set);
     static_cast<void>(views->view());

@@ -43,7 +43,7 @@ class RankPeer {
  public:
   using Answer = std::function<void(RankSocket&, const RankMessage&)>;
   RankPeer(const std::string& endpoint, int rank, int ranks, std::chrono::milliseconds silence, Answer answer,
-           const std::string& host = "", int nccl = 0)
+           const std::string& host = "", int nccl = 0, const std::string& mpi = "")
       : answer_(std::move(answer)),
         socket_({.end = SocketEnd::connects,
                  .endpoint = endpoint,
@@ -57,7 +57,9 @@ class RankPeer {
                                      "pipeline",
                                      "",
                                      nccl,
-                                     nccl > 0 ? "" : "none here"}));
+                                     nccl > 0 ? "" : "none here",
+                                     mpi,
+                                     mpi.empty() ? "no MPI here" : ""}));
   }
   void vanish() { socket_.close(); }
 
@@ -484,6 +486,45 @@ TEST_CASE("what ranks hold in the first one's process is counted") {
   CHECK(bytes(1, 0, false, true) == Bytes(3 * image, image));
   CHECK(bytes(1, 8, false, false) == Bytes(3 * image + 8 * image, 0));
   group.end(0);
+}
+
+TEST_CASE("images of CPUs go by MPI where its launcher has started all ranks on one host, or where it is asked for") {
+  struct Case {
+    const char *host, *mpi;  // of the other rank
+    ImageRoute route;
+    const char* why_not;  // of what is said
+  };
+  constexpr auto* own = "Open MPI v4.1.4";
+  for (const Case& each :
+       {Case{"here", own, ImageRoute::automatic, ""}, Case{"here", own, ImageRoute::mpi, ""},
+        Case{"here", "", ImageRoute::automatic, "rank 1, on here: no MPI here"},
+        Case{"here", "", ImageRoute::mpi, "rank 1, on here: no MPI here"},
+        Case{"here", "Open MPI v5.0.1", ImageRoute::automatic,
+             "rank 1, on here, has Open MPI v5.0.1, and the first, on here, has Open MPI v4.1.4: install one version"},
+        Case{"there", own, ImageRoute::automatic, "between hosts MPI neither encrypts nor authenticates"},
+        Case{"there", own, ImageRoute::mpi, ""}, Case{"here", own, ImageRoute::messages, "--rank-images messages"}}) {
+    CAPTURE(each.host);
+    CAPTURE(each.why_not);
+    const PrivateTemporaryFolder folder;
+    const std::string endpoint = "ipc://" + (folder.path() / "ranks").string();
+    RankPeer peer(
+        endpoint, 1, 2, 5s, [](RankSocket&, const RankMessage&) {}, each.host, 0, each.mpi);
+    RankGroup::Settings settings = first_of(2, endpoint, 5s);
+    settings.own.mpi = own;
+    settings.images = each.route;
+    const bool is_refused = each.route == ImageRoute::mpi && each.why_not[0] != '\0';
+    std::optional<RankGroup> group;
+    const std::string refused = said_by([&] { group.emplace(settings); });
+    const std::string said = is_refused ? refused : group->why_not_mpi();
+    CHECK(is_refused == !group.has_value());
+    CHECK(said.starts_with(each.why_not));
+    CHECK(said.empty() == (each.why_not[0] == '\0'));
+    if (!group || !said.empty()) continue;
+    // What the first holds of the others' sums are slabs.
+    const RankGroupInUse used(*group);
+    constexpr std::size_t image = 4000;
+    CHECK(memory_of_ranks({1, 8}, false, false, image, 0).host_bytes == 3 * image + 2 * image);
+  }
 }
 
 TEST_CASE("images go by NCCL where all ranks have one version of it on one host, or where it is asked for") {

@@ -11,6 +11,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include <fmt/format.h>
@@ -27,6 +28,7 @@
 #include "gadgets/views.hpp"
 #include "kernels/ring/simulate/random_pairs.hpp"
 #include "kernels/ring/simulate/ring_scanner.hpp"
+#include "tests/gadgets/rank_on_thread.hpp"
 #include "tests/support/approx.hpp"
 
 using namespace tofstream;
@@ -122,75 +124,6 @@ std::optional<JoinedPlace> place(const JoinOptions& options,
   });
 }
 
-/// What the program's other ranks do, on a thread.
-class RankOnThread {
- public:
-  RankOnThread(const std::string& endpoint, RankIdentity identity, Pipeline pipeline)
-      : pipeline_(std::move(pipeline)),
-        socket_({.end = SocketEnd::connects,
-                 .endpoint = endpoint,
-                 .came =
-                     [this](const std::string&, RankMessage message) {
-                       {
-                         const std::lock_guard lock(mutex_);
-                         messages_.push_back(std::move(message));
-                       }
-                       came_.notify_all();
-                     },
-                 .lost = [](const std::string&) {}}),
-        thread_([this, identity = std::move(identity)] { work(identity); }) {}
-
-  int passes = 0;
-
- private:
-  void work(const RankIdentity& identity) {
-    socket_.send("", RankMessageKind::hello, 0, packed(identity));
-    std::unique_ptr<RankService> service;
-    while (true) {
-      const RankMessage message = next();
-      if (message.kind == RankMessageKind::end || message.kind == RankMessageKind::refuse) return;
-      if (message.kind == RankMessageKind::welcome) {
-        socket_.watch("");
-      } else if (message.kind == RankMessageKind::open) {
-        service = open_rank_service(message, pipeline_);
-        socket_.send("", RankMessageKind::ready, message.session, packed_text(service->device()));
-      } else if (message.kind == RankMessageKind::pass) {
-        ++passes;
-        socket_.send("", RankMessageKind::sums, message.session, service->project(message));
-      } else {
-        service->take(message);
-      }
-    }
-  }
-  RankMessage next() {
-    std::unique_lock lock(mutex_);
-    came_.wait(lock, [&] { return !messages_.empty(); });
-    RankMessage message = std::move(messages_.front());
-    messages_.pop_front();
-    return message;
-  }
-
-  Pipeline pipeline_;
-  std::mutex mutex_;
-  std::condition_variable came_;
-  std::deque<RankMessage> messages_;
-  RankSocket socket_;
-  std::jthread thread_;
-};
-
-/// A pipeline with that gadget alone, as far as ranks read it.
-Pipeline pipeline_of(const std::string& use, const std::string& params) {
-  PipelineGadget gadget;
-  gadget.name = use;
-  gadget.info = registry().find(use);
-  Problems problems;
-  gadget.resolved = parse_document(params, "params", problems);
-  REQUIRE(problems.empty());
-  Pipeline pipeline;
-  pipeline.gadgets.push_back(std::move(gadget));
-  return pipeline;
-}
-
 struct Summed {
   std::vector<float> back;
   EmTally tally;
@@ -228,6 +161,7 @@ void check_two_ranks(const std::string& use, const std::string& params, const st
   CHECK(two.tally.used == one.tally.used);
   CHECK(two.tally.log_sum == approx(one.tally.log_sum).epsilon(1e-9));
   CHECK(other.passes == 2);
+  CHECK((other.batches > 0) == std::is_same_v<Data, EventBatch>);  // a sensitivity by pairs is shared
   group.end(0);
 }
 

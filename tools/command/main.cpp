@@ -3,6 +3,7 @@
 
 #include "tools/command/commands.hpp"
 #include "tools/command/freed_memory.hpp"
+#include "tools/command/rank_command.hpp"
 #include "tools/command/run_app.hpp"
 
 int main(int argc, char** argv) {
@@ -47,6 +48,6 @@ int main(int argc, char** argv) {
   add_complete(app);
   add_reference(app);
   add_plugins(app);
-  return run_app(app, argc, argv);
+  return run_app(app, argc, argv, collectives_in_words);
 }
 // SPDX-License-Identifier: Apache-2.0

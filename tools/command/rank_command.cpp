@@ -14,6 +14,8 @@
 #include "core/base/version.hpp"
 #include "core/describe/describe_text.hpp"
 #include "gadgets/ranks/rank_group.hpp"
+#include "kernels/collective/mpi.hpp"
+#include "kernels/collective/nccl.hpp"
 #include "tools/command/errors.hpp"
 #include "tools/command/key_options.hpp"
 #include "tools/command/rank_worker.hpp"
@@ -33,8 +35,31 @@ std::string program_in_words() {
 std::optional<ImageRoute> image_route(const std::string& name) {
   if (name == "auto") return ImageRoute::automatic;
   if (name == "nccl") return ImageRoute::nccl;
+  if (name == "mpi") return ImageRoute::mpi;
   if (name == "messages") return ImageRoute::messages;
   return {};
+}
+
+// Why this process and the others cannot exchange by MPI: whoever starts processes for MPI tells them so in a way of its
+// own, and one that does not would end them.
+std::string why_not_mpi(const JoinedPlace& joined, ImageRoute route) {
+  const bool is_by_hand = joined.by == "--rank", is_by_slurm = joined.by == "srun";
+  if (is_by_hand) return "it was started by hand (--rank), and MPI knows only processes that its mpirun starts";
+  if (route != ImageRoute::automatic && route != ImageRoute::mpi) return "it was not asked for";
+  if (is_by_slurm && route == ImageRoute::automatic)
+    return "srun starts processes of MPI where it is told to (--mpi=pmix): then write --rank-images mpi";
+  if (const std::string none = why_no_mpi(); !none.empty()) return none;
+  const bool is_open_mpi = mpi_library().starts_with("Open MPI"), starts_open_mpi = joined.by == "mpirun (Open MPI)";
+  if (is_by_slurm || is_open_mpi == starts_open_mpi) return "";
+  return fmt::format("{} has started it, and this tofstream was built with {}: build it with the same MPI", joined.by,
+                     mpi_library());
+}
+
+RankIdentity own_identity(const RankOptions& options, const JoinedPlace& joined, std::string pipeline) {
+  RankIdentity own = identity_of(joined.place, program_in_words(), std::move(pipeline));
+  own.no_mpi = why_not_mpi(joined, *image_route(options.images));
+  if (own.no_mpi.empty()) own.mpi = mpi_library();
+  return own;
 }
 
 void run_first(const RankOptions& options, const JoinedPlace& joined,
@@ -44,7 +69,7 @@ void run_first(const RankOptions& options, const JoinedPlace& joined,
   std::unique_ptr<RankGroup> group;
   from_input([&] {
     group = std::make_unique<RankGroup>(
-        RankGroup::Settings{.own = identity_of(joined.place, program_in_words(), flow_text(pipeline.resolved)),
+        RankGroup::Settings{.own = own_identity(options, joined, flow_text(pipeline.resolved)),
                             .endpoint = joined.endpoint,
                             .keys = keys_of(options.join.keys, true),
                             .patience = std::chrono::milliseconds(static_cast<std::int64_t>(1000 * options.timeout_s)),
@@ -55,8 +80,13 @@ void run_first(const RankOptions& options, const JoinedPlace& joined,
   const RankGroupInUse used(*group);
   try {
     run(std::move(pipeline), group.get());
+    end_mpi(true);
   } catch (const InputError&) {
     group->end(2);
+    end_mpi(false);
+    throw;
+  } catch (...) {
+    end_mpi(false);
     throw;
   }
 }
@@ -65,7 +95,7 @@ void run_first(const RankOptions& options, const JoinedPlace& joined,
 int run_other(const RankOptions& options, const JoinedPlace& joined,
               const std::function<Pipeline(bool is_first)>& load) {
   Pipeline pipeline;
-  RankIdentity own = identity_of(joined.place, program_in_words(), "");
+  RankIdentity own = own_identity(options, joined, "");
   try {
     pipeline = load(false);
     own.pipeline = flow_text(pipeline.resolved);
@@ -91,11 +121,12 @@ void add_rank_options(Command& command, RankOptions& options) {
       .shows_default("30");
   command
       .add_option("--rank-images", options.images,
-                  "How images get from one process's GPU to another's: nccl, by NVIDIA's NCCL, whose connections are "
-                  "neither encrypted nor authenticated; messages, through the hosts and the first process; auto: nccl "
-                  "where all are on one host and have it (default: auto)")
+                  "How images get from one process to another: nccl, between GPUs by NVIDIA's NCCL; mpi, between "
+                  "processes on CPUs that mpirun has started (the connections of both are neither encrypted nor "
+                  "authenticated); messages, through the hosts and the first process; auto: nccl or mpi where all are "
+                  "on one host and have it (default: auto)")
       .shows_default("auto")
-      .suggests({"auto", "nccl", "messages"});
+      .suggests({"auto", "nccl", "mpi", "messages"});
   add_key_options(command, options.join.keys, true, true);
 }
 
@@ -111,7 +142,7 @@ void run_on_ranks(const RankOptions& options, const std::function<Pipeline(bool 
   }
   if (!image_route(options.images)) {
     if (joined && joined->place.rank > 0) throw ExitWith{2};  // the first says why
-    throw InputError(fmt::format("--rank-images {}: write auto, nccl or messages", options.images));
+    throw InputError(fmt::format("--rank-images {}: write auto, nccl, mpi or messages", options.images));
   }
   if (!joined) return run(load(true), nullptr);
   // By NCCL too they then meet where no other host can come. Before there are threads, which might read the environment.
@@ -119,6 +150,14 @@ void run_on_ranks(const RankOptions& options, const std::function<Pipeline(bool 
   if (joined->place.ranks == 1) return run(load(true), nullptr);
   if (joined->place.rank == 0) return run_first(options, *joined, load, run);
   if (const int code = run_other(options, *joined, load); code != 0) throw ExitWith{code};
+}
+
+std::string collectives_in_words() {
+  const auto found = [](const std::string& library, const std::string& why_none) {
+    return why_none.empty() ? library : fmt::format("none ({})", why_none);
+  };
+  return fmt::format("between ranks: NCCL: {}; MPI: {}", found(nccl_version_text(nccl_version()), why_no_nccl()),
+                     found(mpi_library(), why_no_mpi()));
 }
 
 }  // namespace tofstream::command

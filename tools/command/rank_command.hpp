@@ -25,5 +25,8 @@ void add_rank_options(Command& command, RankOptions& options);
 void run_on_ranks(const RankOptions& options, const std::function<Pipeline(bool is_first)>& load,
                   const std::function<void(Pipeline, RankGroup*)>& run);
 
+/// By which libraries images may go between ranks, as this machine has them, or why it has none: a line.
+std::string collectives_in_words();
+
 }  // namespace tofstream::command
 // SPDX-License-Identifier: Apache-2.0

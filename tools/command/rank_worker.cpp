@@ -18,6 +18,7 @@
 
 #include "core/base/printable.hpp"
 #include "gadgets/step/rank_service.hpp"
+#include "kernels/collective/mpi.hpp"
 #include "kernels/memory/devices.hpp"
 
 namespace tofstream::command {
@@ -48,7 +49,7 @@ class Worker {
     if (const int number = from.value<int>(); number < settings_.own.gpus) use_device(number);
     while (true) {
       const RankMessage message = *next({});
-      if (message.kind == RankMessageKind::end) return code_of(message);
+      if (message.kind == RankMessageKind::end) return end(code_of(message));
       answer(message);
       socket_.note_progress();
     }
@@ -58,6 +59,11 @@ class Worker {
   static int code_of(const RankMessage& end) {
     wire::PackReader from(*end.body);
     return from.value(0, 255, "an exit code");
+  }
+
+  static int end(int code) {
+    end_mpi(code == exit_ok);
+    return code;
   }
 
   void say(const std::string& what) const {
@@ -70,7 +76,10 @@ class Worker {
   void take(RankMessage message) {
     {
       const std::lock_guard lock(mutex_);
-      if (message.kind == RankMessageKind::end && (is_busy_ || !messages_.empty())) std::_Exit(code_of(message));
+      // Of a run that ended well there is nothing left to do that takes long.
+      const bool is_at_work = is_busy_ || !messages_.empty();
+      if (message.kind == RankMessageKind::end && is_at_work && code_of(message) != exit_ok)
+        std::_Exit(code_of(message));
       messages_.push_back(std::move(message));
     }
     came_.notify_all();
@@ -96,10 +105,12 @@ class Worker {
   }
 
   void answer(const RankMessage& message) try {
-    if (message.kind == RankMessageKind::open) return open(message);
+    using enum RankMessageKind;
+    if (opens_rank_service(message.kind)) return begin(message);
     const auto session = sessions_.find(message.session);
     if (session == sessions_.end()) return;  // it failed, and the first knows
-    if (message.kind != RankMessageKind::pass) return session->second->take(message);
+    if (message.kind == close) return static_cast<void>(sessions_.erase(session));
+    if (message.kind != pass && message.kind != pairs && message.kind != lines) return session->second->take(message);
     socket_.send("", RankMessageKind::sums, message.session, session->second->project(message));
     session->second->give_sums();
   } catch (const std::exception& error) {
@@ -107,7 +118,7 @@ class Worker {
     socket_.send("", RankMessageKind::failed, message.session, packed_text(error.what()));
   }
 
-  void open(const RankMessage& message) {
+  void begin(const RankMessage& message) {
     auto service = open_rank_service(message, settings_.pipeline, [this] { socket_.note_progress(); });
     socket_.send("", RankMessageKind::ready, message.session, packed_text(service->device()));
     service->join();

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <functional>
 #include <new>
 #include <string>
 #include <system_error>
@@ -30,15 +31,16 @@ int fail_output(const Program& app, const std::error_code& cause) {
 }
 
 // The first line stands alone for who reads it by a script.
-std::string version_lines(const Program& app) {
+std::string version_lines(const Program& app, const std::function<std::string()>& more) {
   const Gpus gpus = gpus_of_this_machine();
   const std::string driver = gpus.driver.empty() ? "" : fmt::format(" (driver {})", gpus.driver);
   return fmt::format(
       "{} {} ({}), commit {}\n"
       "compiler: {}; GPUs here: {}{}\n"
+      "{}"
       "Apache License 2.0. For research: not a medical device, and not for clinical use.",
       app.name(), version(), build_flags(), commit(), compiler(),
-      gpus.names.empty() ? "none" : fmt::format("{}", fmt::join(gpus.names, ", ")), driver);
+      gpus.names.empty() ? "none" : fmt::format("{}", fmt::join(gpus.names, ", ")), driver, more ? more() + "\n" : "");
 }
 
 // What was printed may still wait in the buffer: a full disk shows itself when that is written.
@@ -50,8 +52,8 @@ int delivered(const Program& app) {
 
 }  // namespace
 
-int run_app(Program& app, int argc, char** argv) {
-  app.version([&app] { return version_lines(app); });
+int run_app(Program& app, int argc, char** argv, const std::function<std::string()>& more_of_version) {
+  app.version([&app, &more_of_version] { return version_lines(app, more_of_version); });
   // Every error of every command arrives here.
   try {
     app.run(argc, argv);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "gadgets/io/wire/packed_lines.hpp"
 #include "kernels/types/recorded_lines.hpp"
 
 namespace tofstream::wire {
@@ -33,6 +34,38 @@ void write_buffer(PackWriter& to, const Buffer<T>& buffer, const std::shared_ptr
   to.array(std::span<const T>(buffer.span()), owner);
 }
 
+template <class T>
+std::vector<T> read_vector(PackReader& from) {
+  const auto read = from.array<T>();
+  return {read.begin(), read.end()};
+}
+
+void read_geometry(PackReader& from, Scanner& scanner) {
+  scanner.name = from.text();
+  if (from.value<std::uint32_t>() != 0) scanner.lines = std::make_shared<ReceivedLines>();
+  scanner.detectors = unpack_detectors(from);
+  scanner.types = read_vector<ModuleType>(from);
+  scanner.tof = read_vector<TofModel>(from);
+}
+
+// Of a scanner that is valid: no pair of detectors lies beyond the table of its modules.
+void require_whole_tables(const Scanner& scanner) {
+  if (scanner.pair_tables.empty()) return;
+  const std::uint32_t modules = scanner.modules();
+  std::vector<std::size_t> sizes;  // of modules, in elements and energies
+  for (const ModuleType& type : scanner.types)
+    sizes.insert(sizes.end(), type.modules, std::size_t{type.elements} * type.energy_bins);
+  for (std::size_t m1 = 0; m1 < modules; ++m1)
+    for (std::size_t m2 = 0; m2 <= m1; ++m2) {
+      const bool is_any = scanner.module_pair.empty();
+      const std::int32_t number = is_any ? (m1 == m2 ? -1 : 0) : scanner.module_pair[m1 * modules + m2];
+      if (number < 0) continue;
+      const ModulePairTable& table = scanner.pair_tables[static_cast<std::size_t>(number)];
+      if (table.columns < sizes[m2] || table.values.size() < (sizes[m1] - 1) * table.columns + sizes[m2])
+        PackReader::refuse("a table of efficiencies is smaller than its modules");
+    }
+}
+
 void require_below(const Buffer<std::uint32_t>& numbers, std::int64_t end) {
   if (std::ranges::any_of(numbers.span(), [&](std::uint32_t n) { return static_cast<std::int64_t>(n) >= end; }))
     PackReader::refuse("an event's detector is not in the table");
@@ -54,6 +87,20 @@ Grid unpack_grid(PackReader& from) {
   return grid;
 }
 
+void pack(PackWriter& to, const Image& image) {
+  pack(to, image.grid);
+  to.array(std::span<const float>(image.voxels.span()), nullptr);
+}
+
+Image unpack_image(PackReader& from) {
+  const Grid grid = unpack_grid(from);
+  Image image{grid, read_buffer<float>(from, grid.voxels())};
+  if (image.voxels.empty()) PackReader::refuse("an image has no voxels");
+  if (!std::ranges::all_of(image.voxels.span(), [](float v) { return std::isfinite(v); }))
+    PackReader::refuse("a voxel is no number");
+  return image;
+}
+
 void pack(PackWriter& to, const DetectorTable& table) {
   std::vector<Vec3> positions;
   positions.reserve(static_cast<std::size_t>(table.size()));
@@ -70,11 +117,8 @@ std::shared_ptr<const DetectorTable> unpack_detectors(PackReader& from) {
 }
 
 void pack(PackWriter& to, const Scanner& scanner) {
-  if (scanner.lines && scanner.lines->are_spread())
-    throw std::runtime_error(
-        "bins that join several lines cannot be projected by ranks that are other processes, since these lines lie in "
-        "a file of the first one: use GPUs of one host (--ranks), or data without axial compression and mashing");
   to.text(scanner.name);
+  to.value(std::uint32_t{scanner.lines && scanner.lines->are_spread()});
   pack(to, *scanner.detectors);
   to.array(std::span<const ModuleType>(scanner.types), nullptr);
   to.array(std::span<const TofModel>(scanner.tof), nullptr);
@@ -82,13 +126,53 @@ void pack(PackWriter& to, const Scanner& scanner) {
 
 std::shared_ptr<const Scanner> unpack_scanner(PackReader& from) {
   auto scanner = std::make_shared<Scanner>();
-  scanner->name = from.text();
-  scanner->detectors = unpack_detectors(from);
-  const auto types = from.array<ModuleType>();
-  scanner->types.assign(types.begin(), types.end());
-  const auto tof = from.array<TofModel>();
-  scanner->tof.assign(tof.begin(), tof.end());
+  read_geometry(from, *scanner);
   scanner->validate();
+  return scanner;
+}
+
+void pack_with_efficiencies(PackWriter& to, const Scanner& scanner) {
+  pack(to, scanner);
+  to.value(scanner.calibration);
+  to.array(std::span<const float>(scanner.bin_efficiency), nullptr);
+  to.array(std::span<const std::int32_t>(scanner.module_pair), nullptr);
+  to.value(std::uint64_t{scanner.pair_tables.size()});
+  for (const ModulePairTable& table : scanner.pair_tables) {
+    to.value(table.columns);
+    to.array(std::span<const float>(table.values), nullptr);
+  }
+  to.array(std::span<const Vec3>(scanner.geometric.module_normals), nullptr);
+  to.array(std::span<const ElementResponse>(scanner.geometric.elements), nullptr);
+  to.value(std::uint8_t{scanner.live != nullptr});
+  if (scanner.live) {
+    to.value(scanner.live->modules);
+    to.array(std::span<const float>(scanner.live->factor), nullptr);
+  }
+  to.value(std::uint8_t{scanner.poses != nullptr});
+  if (scanner.poses) to.array(std::span<const PoseShare>(*scanner.poses), nullptr);
+}
+
+std::shared_ptr<const Scanner> unpack_scanner_with_efficiencies(PackReader& from) {
+  auto scanner = std::make_shared<Scanner>();
+  read_geometry(from, *scanner);
+  scanner->calibration = from.value<float>();
+  scanner->bin_efficiency = read_vector<float>(from);
+  scanner->module_pair = read_vector<std::int32_t>(from);
+  const auto tables = from.value(std::uint64_t{0}, std::uint64_t{1} << 32, "it has too many tables of efficiencies");
+  for (std::uint64_t t = 0; t < tables; ++t) {
+    const auto columns = from.value<std::uint32_t>();
+    scanner->pair_tables.push_back({read_vector<float>(from), columns});
+  }
+  scanner->geometric.module_normals = read_vector<Vec3>(from);
+  scanner->geometric.elements = read_vector<ElementResponse>(from);
+  if (from.value<std::uint8_t>() != 0) {
+    const auto modules = from.value<std::uint32_t>();
+    scanner->live = std::make_shared<const LivePattern>(LivePattern{modules, read_vector<float>(from)});
+  }
+  if (from.value<std::uint8_t>() != 0)
+    scanner->poses = std::make_shared<const PoseShares>(read_vector<PoseShare>(from));
+  scanner->validate();
+  require_whole_tables(*scanner);
   return scanner;
 }
 
@@ -139,6 +223,7 @@ void pack(PackWriter& to, const std::shared_ptr<const EventBatch>& batch) {
   write_buffer(to, batch->multiplicative, batch);
   write_buffer(to, batch->additive, batch);
   write_buffer(to, batch->counts, batch);
+  write_buffer(to, batch->bin, batch);
 }
 
 std::shared_ptr<const EventBatch> unpack_events(PackReader& from, std::shared_ptr<const DetectorTable> detectors) {
@@ -155,6 +240,7 @@ std::shared_ptr<const EventBatch> unpack_events(PackReader& from, std::shared_pt
   batch->multiplicative = read_buffer<float>(from, count);
   batch->additive = read_buffer<float>(from, count);
   batch->counts = read_buffer<float>(from, count);
+  batch->bin = read_buffer<std::uint32_t>(from, count);
   const auto is_missing = [](const Buffer<float>& end) { return end.empty(); };
   if (batch->detectors) {
     if (batch->detector1.empty() || batch->detector2.empty()) PackReader::refuse("events have no detectors");

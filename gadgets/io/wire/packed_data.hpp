@@ -8,6 +8,7 @@
 #include "gadgets/io/wire/packed.hpp"
 #include "kernels/types/events.hpp"
 #include "kernels/types/grid.hpp"
+#include "kernels/types/image.hpp"
 #include "kernels/types/scanner.hpp"
 #include "kernels/types/views.hpp"
 
@@ -19,10 +20,17 @@ Grid unpack_grid(PackReader& from);
 void pack(PackWriter& to, const DetectorTable& table);
 std::shared_ptr<const DetectorTable> unpack_detectors(PackReader& from);
 
-/// What a projector is made for: name, detectors, types of modules and ToF. Efficiencies are the sensitivity's, which
-/// the first rank makes. Throws std::runtime_error for a scanner whose recorded lines are spread, which lie in a file.
+/// On the host. An image that is read has finite voxels.
+void pack(PackWriter& to, const Image& image);
+Image unpack_image(PackReader& from);
+
+/// What a projector is made for: name, detectors, types of modules and ToF. A scanner whose recorded lines are spread has
+/// ReceivedLines (packed_lines.hpp) then.
 void pack(PackWriter& to, const Scanner& scanner);
 std::shared_ptr<const Scanner> unpack_scanner(PackReader& from);
+/// The same, and what a sensitivity by pairs reads beside: efficiencies, live fractions and poses.
+void pack_with_efficiencies(PackWriter& to, const Scanner& scanner);
+std::shared_ptr<const Scanner> unpack_scanner_with_efficiencies(PackReader& from);
 
 void pack(PackWriter& to, const ViewSet& set);
 std::shared_ptr<const ViewSet> unpack_view_set(PackReader& from);

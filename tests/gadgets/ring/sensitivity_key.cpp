@@ -31,7 +31,7 @@ TEST_CASE("a ring projector's sensitivity is kept by all parameters but those th
       if (!param.rules.is_in_key) not_in_key.insert(param.name);
     // The mu map's voxels and the sampling are in the key by their values, not by the parameters that chose them.
     CHECK(not_in_key == std::set<std::string>{"tof", "mu_map", "hardware_mu_map", "sensitivity", "log_likelihood",
-                                              "backend", "ranks", "rank_parts"});
+                                              "backend", "ranks", "rank_parts", "deal"});
   }
 }
 

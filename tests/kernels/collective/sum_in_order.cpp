@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/collective/mpi.hpp"
 #include "kernels/collective/nccl.hpp"
 #include "kernels/em/image_sum.hpp"
 #include "kernels/memory/device_thread.hpp"
@@ -151,6 +152,14 @@ TEST_CASE("NCCL says its version, or what to install") {
   CHECK((nccl_version() == 0) == !reason.empty());
   CHECK(reason.find('\n') == std::string::npos);
   if (!reason.empty()) CHECK_THROWS_WITH_AS((void)new_nccl_id(), reason.c_str(), std::runtime_error);
+}
+
+TEST_CASE("MPI says its name, or what to install") {
+  const std::string reason = why_no_mpi();
+  CHECK(mpi_library().empty() == !reason.empty());
+  CHECK(reason.find('\n') == std::string::npos);
+  CHECK(mpi_library().find('\n') == std::string::npos);
+  if (!reason.empty()) CHECK_THROWS_WITH_AS(begin_mpi(0, 2), reason.c_str(), std::runtime_error);
 }
 
 TEST_CASE("two GPUs broadcast and add up images by NCCL, with the bits of the sum in order") {

@@ -1,0 +1,61 @@
+// Draws: see pair_drawing.hpp.
+#include "kernels/ring/sensitivity/pair_drawing.hpp"
+
+#include <algorithm>
+
+namespace tofstream::detail {
+
+namespace {
+
+int prime_from(int n) {
+  const auto is_prime = [](int p) {
+    for (int d = 2; d <= p / d; ++d)
+      if (p % d == 0) return false;
+    return true;
+  };
+  while (!is_prime(n)) ++n;
+  return n;
+}
+
+// `places`: in which each pair is looked at.
+DrawingPlan make_drawing_plan(std::int64_t pairs, std::int64_t places, const SensitivitySettings& settings) {
+  constexpr int group = replicate_group;
+  const std::int64_t draws =
+      std::min(settings.replicate_pairs, std::max<std::int64_t>(settings.sampled_pairs / group, 1));
+  int most = static_cast<int>(std::min(settings.sampled_pairs, pairs) / (group * draws)) * group;
+  while (most > 0 && draws * prime_from(most) > pairs) most -= group;
+  if (pairs * places <= settings.exact_pairs || most == 0) return {{pairs, pairs * places, 1, settings.seed}, 1};
+  const int replicates = prime_from(most);
+  return {{pairs, draws * replicates, replicates, settings.seed}, most};
+}
+
+}  // namespace
+
+PairDrawing::PairDrawing(const SensitivityWork& work, ListModeProjector& projector, Stream stream)
+    : list_(work.scanner, memory_of(projector.backend()), stream),
+      posed_(work.scanner, memory_of(projector.backend()), stream, work.mu.hardware != nullptr),
+      plan_(make_drawing_plan(list_.size(), posed_.places(), work.settings)),
+      projector_(projector),
+      reach_(projector.grid(), projector.reach_mm()),
+      capacity_(std::max<std::int64_t>(std::min(work.settings.batch_pairs, plan_.sample.draws()), 1)),
+      batch_(capacity_, memory_of(projector.backend()), stream),
+      stream_(stream) {
+  if (work.mu.object) attenuation_.emplace_back(*work.mu.object, projector.backend());
+  if (work.mu.hardware) hardware_.emplace_back(*work.mu.hardware, projector.backend());
+}
+
+std::int64_t PairDrawing::project(int replicate, std::int64_t batch, float* sum) {
+  const std::int64_t begin = batch * capacity_, end = std::min(begin + capacity_, plan_.sample.draws());
+  const PosesView poses = posed_.view();
+  batch_.draw({list_.view(), plan_.sample, reach_, replicate, poses}, begin, end);
+  const EventView lines = batch_.events(poses.count > 0 ? poses.detectors : list_.view().detectors);
+  if (lines.count == 0) return 0;
+  for (const Attenuation& each : attenuation_) each.apply(lines, batch_.values(), stream_);
+  for (const Attenuation& each : hardware_)
+    each.apply(batch_.events(poses.count > 0 ? posed_.still() : list_.view().detectors), batch_.values(), stream_);
+  projector_.back(lines, batch_.values(), sum, stream_);
+  return lines.count;
+}
+
+}  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0
