@@ -14,8 +14,8 @@ namespace {
 
 using two_stage::four_of;
 
-constexpr int turn_threads = 160, turn_blocks = 3;  // of a multiprocessor
-constexpr int most_groups = 9;                      // of a chunk
+constexpr int turn_threads = 192, turn_blocks = 2;  // of a multiprocessor
+constexpr int most_groups = 12;                     // of a chunk
 
 __host__ __device__ TurnPlace operator+(TurnPlace a, TurnPlace b) {
   return {a.c + b.c, a.e + b.e, a.v + b.v};
@@ -29,7 +29,7 @@ __device__ float power_of_two(float x) {
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
-/// S along one axis; exactly 0 beyond its reach, where a histo-image of another view may have left numbers.
+/// S along one axis; exactly 0 beyond its reach along c and e, where another view may have left numbers.
 __device__ float weight_of(float distance, float reach) {
   return fabsf(distance) <= reach ? power_of_two(-distance * distance) : 0.0f;
 }
@@ -96,6 +96,16 @@ __device__ float half_v_of(const Turn& turn) {
   return static_cast<float>(turn.reach + 0.5 * (rows_a_thread - 1) * fabs(turn.to.step[1].v));
 }
 
+template <int fours>
+struct ColumnValues {
+  float4 four[fours];
+
+  __device__ explicit ColumnValues(const float* column) {
+#pragma unroll
+    for (int f = 0; f < fours; ++f) four[f] = four_of(column + 4 * f);
+  }
+};
+
 /// What a thread adds up: of `fours` fours of each column from `first` on.
 template <int fours>
 struct TurnSums {
@@ -116,24 +126,35 @@ struct TurnSums {
       for (int n = 0; n < 4 * fours; ++n) along[r][n] = weight_of(begin + n * step, static_cast<float>(turn.reach));
     }
   }
-  /// Adds a column with its factors in v and e.
-  __device__ void add(const float* column, const float (&across)[rows_a_thread], const float4* factors) {
-    float value[4 * fours];
-#pragma unroll
-    for (int f = 0; f < fours; ++f) {
-      const float4 four = four_of(column + 4 * f);
-      value[4 * f] = four.x, value[4 * f + 1] = four.y, value[4 * f + 2] = four.z, value[4 * f + 3] = four.w;
-    }
-    const float4 low = factors[0], high = factors[1];
-    const float factor[targets_a_row] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+  /// Adds a column with its factors in v and e, of which the first four targets or the last ones may all have 0.
+  __device__ void add(const ColumnValues<fours>& value, const float (&across)[rows_a_thread], const float4* factors,
+                      bool has_first, bool has_last) {
+    float of_row[rows_a_thread];
 #pragma unroll
     for (int r = 0; r < rows_a_thread; ++r) {
-      float of_row = 0;
+      of_row[r] = 0;
 #pragma unroll
-      for (int n = 0; n < 4 * fours; ++n) of_row += along[r][n] * value[n];
-      of_row *= across[r];
+      for (int f = 0; f < fours; ++f) {
+        of_row[r] += along[r][4 * f] * value.four[f].x;
+        of_row[r] += along[r][4 * f + 1] * value.four[f].y;
+        of_row[r] += along[r][4 * f + 2] * value.four[f].z;
+        of_row[r] += along[r][4 * f + 3] * value.four[f].w;
+      }
+      of_row[r] *= across[r];
+    }
+    if (has_first) add_to<0>(of_row, factors[0]);
+    if (has_last) add_to<targets_a_row / 2>(of_row, factors[1]);
+  }
+
+ private:
+  template <int first>
+  __device__ void add_to(const float (&of_row)[rows_a_thread], float4 factor) {
 #pragma unroll
-      for (int k = 0; k < targets_a_row; ++k) sum[r][k] += of_row * factor[k];
+    for (int r = 0; r < rows_a_thread; ++r) {
+      sum[r][first] += of_row[r] * factor.x;
+      sum[r][first + 1] += of_row[r] * factor.y;
+      sum[r][first + 2] += of_row[r] * factor.z;
+      sum[r][first + 3] += of_row[r] * factor.w;
     }
   }
 };
@@ -150,32 +171,45 @@ __device__ void add_columns(const Turn& turn, TurnPlace middle, const ColumnBox&
                             const float* values, TurnSums<fours>& sums) {
   const TurnLattice& from = turn.from;
   const float half_e = half_e_of(turn), half_v = half_v_of(turn), row_v = static_cast<float>(turn.to.step[1].v);
+  // The first four targets, or the last ones, are no farther than that from the middle and S.
+  const float reach_of_half = static_cast<float>(turn.reach - 0.5 * turn.to.step[2].e);
   const ColumnBox own(from, middle, half_e, half_v);
-  const int nearest_a = own.nearest[0], nearest_b = own.nearest[1];
-  // From the middle to the nearest column, so that numbers are small.
-  const auto e = static_cast<float>(from.first.e + nearest_a * from.step[0].e + nearest_b * from.step[1].e - middle.e);
-  const auto v = static_cast<float>(from.first.v + nearest_a * from.step[0].v + nearest_b * from.step[1].v - middle.v);
+  const int near_a = own.nearest[0], near_b = own.nearest[1];
+  // Of the nearest column from the middle, so that numbers are small.
+  const auto e = static_cast<float>(from.first.e + near_a * from.step[0].e + near_b * from.step[1].e - middle.e);
+  const auto v = static_cast<float>(from.first.v + near_a * from.step[0].v + near_b * from.step[1].v - middle.v);
   const auto step_e = static_cast<float>(from.step[0].e), step_v = static_cast<float>(from.step[0].v);
-  const float inverse_e = 1 / step_e, inverse_v = 1 / step_v;
   const auto next_e = static_cast<float>(from.step[1].e), next_v = static_cast<float>(from.step[1].v);
-  const std::int64_t stride = from.stride[0];
+  const float inverse_e = 1 / step_e, inverse_v = 1 / step_v;
+  const auto stride = from.stride[0];
   for (int b = max(own.first[1], block.first[1]); b <= min(own.last[1], block.last[1]); ++b) {
-    const float here_e = e + (b - nearest_b) * next_e, here_v = v + (b - nearest_b) * next_v;
+    float here_e = e + (b - near_b) * next_e, here_v = v + (b - near_b) * next_v;
     const float end_e[2] = {(-half_e - here_e) * inverse_e, (half_e - here_e) * inverse_e};
     const float end_v[2] = {(-half_v - here_v) * inverse_v, (half_v - here_v) * inverse_v};
     const float low = fmaxf(fminf(end_e[0], end_e[1]), fminf(end_v[0], end_v[1]));
     const float high = fminf(fmaxf(end_e[0], end_e[1]), fmaxf(end_v[0], end_v[1]));
-    const int first = max(static_cast<int>(ceilf(limited(low))) + nearest_a, block.first[0]);
-    const int last = min(static_cast<int>(floorf(limited(high))) + nearest_a, block.last[0]);
+    const int first = max(static_cast<int>(ceilf(limited(low))) + near_a, block.first[0]);
+    const int last = min(static_cast<int>(floorf(limited(high))) + near_a, block.last[0]);
+    if (first > last) continue;
+    here_e += (first - near_a) * step_e;
+    here_v += (first - near_a) * step_v;
     const float* column = values + b * from.stride[1] + first * stride + sums.first;
     const float4* factor = factors + 2 * ((b - block.first[1]) * block.width() + first - block.first[0]);
-    for (int a = first; a <= last; ++a, column += stride, factor += 2) {
-      const float from_middle = here_v + (a - nearest_a) * step_v;
+    ColumnValues<fours> next(column);
+    for (int left = last - first; left >= 0; --left) {
+      const ColumnValues<fours> value = next;
+      if (left > 0) column += stride;
+      next = ColumnValues<fours>(column);  // on its way while this one is added
       float across[rows_a_thread];
 #pragma unroll
-      for (int r = 0; r < rows_a_thread; ++r)
-        across[r] = weight_of(from_middle - (r - 0.5f * (rows_a_thread - 1)) * row_v, static_cast<float>(turn.reach));
-      sums.add(column, across, factor);
+      for (int r = 0; r < rows_a_thread; ++r) {
+        const float distance = here_v - (r - 0.5f * (rows_a_thread - 1)) * row_v;
+        across[r] = power_of_two(-distance * distance);
+      }
+      sums.add(value, across, factor, here_e <= reach_of_half, here_e >= -reach_of_half);
+      here_e += step_e;
+      here_v += step_v;
+      factor += 2;
     }
   }
 }
@@ -329,7 +363,9 @@ LatticeUnit unit_about(const TurnedLattice& lattice, const TurnedLattice& of, do
     const double sigma = sigma_mm / lattice.spacing_mm[a], pi = std::numbers::pi;
     constant *= sigma * std::sqrt(2 * pi);
     unit.ripple[a] = static_cast<float>(2 * std::exp(-2 * pi * pi * sigma * sigma));
-    unit.second_ripple[a] = static_cast<float>(2 * std::exp(-8 * pi * pi * sigma * sigma));
+    const double second = 2 * std::exp(-8 * pi * pi * sigma * sigma);
+    unit.level[a] = static_cast<float>(1 - second);
+    unit.square[a] = static_cast<float>(2 * second);
     unit.first[a] = phase(lattice.coordinate(of.first_mm, a));
     for (int b = 0; b < 3; ++b)
       unit.step[a][b] = phase(of.spacing_mm[b] * dot(of.axis[b], lattice.axis[a]) / lattice.spacing_mm[a]);

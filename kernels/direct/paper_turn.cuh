@@ -19,7 +19,7 @@ constexpr int rows_a_thread = 4, targets_a_row = 8;  // of a rotation
 /// ripples of the phase between the lattices (Poisson's sum; the third is below 1e-9).
 struct LatticeUnit {
   std::uint32_t first[3], step[3][3];  // phase along each axis of the lattice, in 2^-32 of its spacing, by point index
-  float ripple[3], second_ripple[3];
+  float level[3], ripple[3], square[3];  // of the phase's cosine
   float constant = 1;
 
   __device__ float at(int i, int j, int k) const {
@@ -31,7 +31,7 @@ struct LatticeUnit {
                                   static_cast<std::uint32_t>(k) * step[a][2];
       constexpr float to_radians = 1.4629180792671596e-9f;  // 2 pi / 2^32
       const float cosine = __cosf(to_radians * static_cast<float>(static_cast<std::int32_t>(phase)));
-      product *= 1 + ripple[a] * cosine + second_ripple[a] * (2 * cosine * cosine - 1);
+      product *= level[a] + cosine * (ripple[a] + cosine * square[a]);
     }
     return product;
   }

@@ -126,26 +126,26 @@ __global__ void __launch_bounds__(paper_threads)
   out[at + j] = sum;
 }
 
-constexpr int along_lanes = 32, along_warps = 5;
+// Lines of one k are of unlike length in the box, so a block has few of them.
+constexpr int along_j = 8, along_k = 4, along_lanes = along_j * along_k, along_warps = 5;
 
 /// C's pass along t, in place, over units of points where `by_unit`. A block has neighbouring lines, one a lane.
 __global__ void __launch_bounds__(along_lanes* along_warps)
     paper_along(PaperViews views, PaperShape shape, bool by_unit, float* values) {
-  extern __shared__ float lines[];  // [weights], [point][lane]
-  const int j = static_cast<int>(blockIdx.x) * along_lanes + static_cast<int>(threadIdx.x);
-  const int k = static_cast<int>(blockIdx.y), slot = static_cast<int>(blockIdx.z), warp = static_cast<int>(threadIdx.y);
+  extern __shared__ __align__(16) float lines[];  // [weights], [point][lane]
+  const int lane = static_cast<int>(threadIdx.x), warp = static_cast<int>(threadIdx.y);
+  const int j = static_cast<int>(blockIdx.x) * along_j + lane % along_j;
+  const int k = static_cast<int>(blockIdx.y) * along_k + lane / along_j, slot = static_cast<int>(blockIdx.z);
   const PaperPasses& passes = views[slot];
   const PaperBox& box = passes.box;
-  if (k >= box.size[2]) return;
   const int taps = passes.along_blocks * tap_block;
-  for (int n = warp * along_lanes + static_cast<int>(threadIdx.x); n < taps; n += along_lanes * along_warps)
-    lines[n] = passes.along[n];
-  const PaperBox::Range own = j < box.size[1] ? box.of_line(j, k) : PaperBox::Range{};
+  for (int n = warp * along_lanes + lane; n < taps; n += along_lanes * along_warps) lines[n] = passes.along[n];
+  const PaperBox::Range own = j < box.size[1] && k < box.size[2] ? box.of_line(j, k) : PaperBox::Range{};
   const bool has_any = own.begin < own.end;
   const int begin = __reduce_min_sync(~0u, has_any ? own.begin : shape.lines);
   const int end = __reduce_max_sync(~0u, own.end);
   chain::wait_for_those_before();
-  float* const given = lines + taps + threadIdx.x;
+  float* const given = lines + taps + lane;
   float* const line = values + slot * shape.between_floats() + k * shape.plane() + j;
   // As far as whole shares and blocks of weights read.
   const int width = (end - begin + outputs_a_thread - 1) / outputs_a_thread * outputs_a_thread + taps - 1;
@@ -158,9 +158,9 @@ __global__ void __launch_bounds__(along_lanes* along_warps)
   for (int first = begin + warp * outputs_a_thread; first < end; first += along_warps * outputs_a_thread) {
     float sums[outputs_a_thread] = {};
     for (int b = 0; b < passes.along_blocks; ++b) {
-      float weight[tap_block];
-#pragma unroll
-      for (int t = 0; t < tap_block; ++t) weight[t] = lines[b * tap_block + t];
+      const float4 low = two_stage::four_of(lines + b * tap_block),
+                   high = two_stage::four_of(lines + b * tap_block + 4);
+      const float weight[tap_block] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
       const float* const here = given + (first - begin + b * tap_block) * along_lanes;
       two_stage::add_taps(
           weight, [&](int n) { return here[n * along_lanes]; }, sums);
@@ -373,8 +373,7 @@ class CudaPaperTwoStage final : public DirectProjector {
     std::swap(in_, out_);
   }
   void blur_along(const PaperViews& group, bool by_unit, Stream stream) {
-    const dim3 blocks(parts(shape_.most_j, along_lanes), static_cast<unsigned>(shape_.most_k),
-                      static_cast<unsigned>(group.count));
+    const dim3 blocks(parts(shape_.most_j, along_j), parts(shape_.most_k, along_k), static_cast<unsigned>(group.count));
     const int most_points = shape_.lines + outputs_a_thread + most_along_;
     const auto bytes = sizeof(float) * static_cast<std::size_t>(most_along_ + most_points * along_lanes);
     chain::launch("blur rotated images along the view", paper_along, blocks, dim3(along_lanes, along_warps), bytes,
