@@ -37,23 +37,17 @@ EmTally DirectProjector::em_step(const Views& views, const float* image, float* 
   require_views(views);
   detail::require_counts(views);
   make_room(ratio_, memory_of(backend_), views.count, stream);
+  forward(views, image, ratio_.data(), stream);
   if (backend_ == Backend::cpu) {
-    forward(views, image, ratio_.data(), stream);
     const EmTally tally = view_ratio(views, ratio_.data(), Backend::cpu);
     back(views, ratio_.data(), accumulator, nullptr);
     return tally;
   }
   // Back projection is queued before anybody waits for the tally.
-  forward_ratio(views, image, ratio_.data(), sums_, stream);
+  sums_.begin(views);
+  sums_.queue_ratio(views, ratio_.data(), stream);
   back(views, ratio_.data(), accumulator, stream);
   return sums_.tally(views, stream);
-}
-
-void DirectProjector::forward_ratio(const Views& views, const float* image, float* ratio, detail::StretchSums& sums,
-                                    Stream stream) {
-  forward(views, image, ratio, stream);
-  sums.begin(views);
-  sums.queue_ratio(views, ratio, stream);
 }
 
 void DirectProjector::add_sensitivity(const Views& views, float* image, Stream stream) {

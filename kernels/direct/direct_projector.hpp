@@ -22,10 +22,6 @@ class DirectProjector : public ViewProjector {
   Image support() const final;
 
  protected:
-  /// The views' ratios on CUDA, for an image, into `ratio`; the tally is then in `sums`. A projector may make them where
-  /// it projects.
-  virtual void forward_ratio(const Views& views, const float* image, float* ratio, detail::StretchSums& sums,
-                             Stream stream);
   /// Throws std::invalid_argument unless the views are of a set with the geometry that this was made for.
   void require_views(const Views& views) const;
   const ViewFrame& frame(const Views& views, int view) const {

@@ -196,6 +196,7 @@ __device__ void add_columns(const Turn& turn, TurnPlace middle, const ColumnBox&
     const float* column = values + b * from.stride[1] + first * stride + sums.first;
     const float4* factor = factors + 2 * ((b - block.first[1]) * block.width() + first - block.first[0]);
     ColumnValues<fours> next(column);
+#pragma unroll 2
     for (int left = last - first; left >= 0; --left) {
       const ColumnValues<fours> value = next;
       if (left > 0) column += stride;

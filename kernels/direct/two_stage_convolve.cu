@@ -6,7 +6,6 @@
 #include "kernels/cuda/check.hpp"
 #include "kernels/direct/two_stage_along.cuh"
 #include "kernels/direct/two_stage_lines.cuh"
-#include "kernels/project/view_ratio_sums.cuh"
 
 namespace tofstream::two_stage {
 
@@ -110,34 +109,12 @@ __device__ void resample_rows(const DeviceStages& stages, int points, const floa
   }
 }
 
-/// store_histo() of the ratios of one view: what was counted is read before any ratio is written.
-__device__ void store_ratio(const LineRows& line, int rows, int points, const Views& views, std::int64_t first_point,
-                            std::int64_t slice, float* histo, detail::RatioSums& sums) {
-  constexpr int at_once = 5;
-  const int lane = static_cast<int>(threadIdx.x) % lanes_of_warp, warps = static_cast<int>(blockDim.x) / lanes_of_warp;
-  for (int row = static_cast<int>(threadIdx.x) / lanes_of_warp; row < rows; row += warps)
-    for (int first = lane; first < points; first += at_once * lanes_of_warp) {
-      const float* const from = line.at(row, first);
-      const std::int64_t point = first_point + row * slice + first;
-      PixelRatio ratios[at_once];
-#pragma unroll
-      for (int n = 0; n < at_once; ++n)
-        if (first + n * lanes_of_warp < points)
-          ratios[n] = ratio_of_pixel(views, 0, point + n * lanes_of_warp, from[n * lanes_of_warp]);
-#pragma unroll
-      for (int n = 0; n < at_once; ++n) {
-        sums.add(ratios[n]);
-        if (first + n * lanes_of_warp < points) histo[point + n * lanes_of_warp] = ratios[n].ratio;
-      }
-    }
-}
-
 /// Points of the lattice from voxels' rows at those that lie also in its margin; into `points`, or where that is null
-/// into histo-images, or their ratios. In a single round the result takes its input's place.
-template <int rows_here, bool in_windows, bool to_ratios = false>
+/// into histo-images. In a single round the result takes its input's place.
+template <int rows_here, bool in_windows>
 __global__ void __launch_bounds__(most_threads, least_blocks)
     convolve_inwards(StageViews views, StageLattice at, StageLattice gathered, Window window, const float* from,
-                     int voxels, float* points, float* histo, std::int64_t histo_points, RatioOfView ratio) {
+                     int voxels, float* points, float* histo, std::int64_t histo_points) {
   extern __shared__ float shared[];
   const Share share(rows_here);
   const int j = static_cast<int>(blockIdx.x), slot = static_cast<int>(blockIdx.y);
@@ -191,13 +168,9 @@ __global__ void __launch_bounds__(most_threads, least_blocks)
   }
   if (points) return;
   __syncthreads();
-  const std::int64_t slice = std::int64_t{count} * lines, first_point = stages.between.index(0, j, first_row);
-  const int rows_made = min(rows_here, rows - first_row);
-  if (!to_ratios) return store_histo(made, rows_made, count, histo + slot * histo_points + first_point, slice);
-  detail::RatioSums sums;
-  store_ratio(made, rows_made, count, ratio.view, first_point, slice, histo, sums);
-  __syncthreads();  // lines are read no more
-  sums.store(reinterpret_cast<double(*)[2]>(shared), ratio.sums[blockIdx.z * gridDim.x + blockIdx.x]);
+  const std::int64_t slice = std::int64_t{count} * lines;
+  store_histo(made, min(rows_here, rows - first_row), count,
+              histo + slot * histo_points + stages.between.index(0, j, first_row), slice);
 }
 
 /// Points also of the margin from those of the lattice alone: of `points`, or where that is null of histo-images, or
@@ -295,9 +268,7 @@ Convolution::Convolution(const StageLattice& lattice, int points, int taps)
     throw std::invalid_argument(
         "the image's rows are longer than this GPU's shared memory allows two_stage: take larger voxels, operator "
         "one_stage, or backend: cpu");
-  for (const auto kernel :
-       {convolve_inwards<few_rows, true>, convolve_inwards<few_rows, true, true>, convolve_inwards<few_rows, false>})
-    take_shared(kernel);
+  for (const auto kernel : {convolve_inwards<few_rows, true>, convolve_inwards<few_rows, false>}) take_shared(kernel);
   if (many_.rows == many_rows)
     for (const auto kernel : {convolve_inwards<many_rows, true>, convolve_inwards<many_rows, false>})
       take_shared(kernel);
@@ -308,22 +279,16 @@ dim3 Convolution::blocks(const StageViews& views, int rows) const {
   return {static_cast<unsigned>(lattice_.lines), static_cast<unsigned>(views.count), parts(lattice_.rows, rows)};
 }
 
-std::int64_t Convolution::ratio_blocks() const {
-  return in_windows_ ? std::int64_t{lattice_.lines} * parts(lattice_.rows, few_rows) : 0;
-}
-
 void Convolution::queue_inwards(const StageViews& views, const StageLattice& gathered, const float* from, int voxels,
-                                float* points, float* histo, std::int64_t histo_points, const RatioOfView& ratio,
-                                Stream stream) const {
+                                float* points, float* histo, std::int64_t histo_points, Stream stream) const {
   // Few rows a block fill the GPU with one view, and are no more rows in all; many read less of their neighbours'.
   const bool wastes = parts(lattice_.rows, many_rows) * many_rows > parts(lattice_.rows, few_rows) * few_rows;
   const Inwards& how = views.count == 1 || wastes ? few_ : many_;
-  const bool few = how.rows == few_rows;
-  auto* kernel = few ? convolve_inwards<few_rows, false> : convolve_inwards<many_rows, false>;
-  if (in_windows_) kernel = few ? convolve_inwards<few_rows, true> : convolve_inwards<many_rows, true>;
-  if (ratio.sums) kernel = convolve_inwards<few_rows, true, true>;
-  chain::launch("convolve views", kernel, blocks(views, how.rows), how.threads, how.bytes, stream, views, lattice_,
-                gathered, Window::of(how.rows, taps_), from, voxels, points, histo, histo_points, ratio);
+  const auto staged = how.rows == few_rows ? convolve_inwards<few_rows, true> : convolve_inwards<many_rows, true>;
+  const auto direct = how.rows == few_rows ? convolve_inwards<few_rows, false> : convolve_inwards<many_rows, false>;
+  chain::launch("convolve views", in_windows_ ? staged : direct, blocks(views, how.rows), how.threads, how.bytes,
+                stream, views, lattice_, gathered, Window::of(how.rows, taps_), from, voxels, points, histo,
+                histo_points);
 }
 
 void Convolution::queue_outwards(const StageViews& views, const float* points, const float* histo,

@@ -48,16 +48,24 @@ class TwoStageCuda final : public DirectProjector {
 
   void forward(const Views& views, const float* image, float* expectation, Stream stream) override {
     require_views(views);
-    project(views, image, expectation, nullptr, stream);
-  }
-
-  /// Of one view the ratios are made where its lines are convolved.
-  void forward_ratio(const Views& views, const float* image, float* ratio, detail::StretchSums& sums,
-                     Stream stream) override {
-    const std::int64_t blocks = on_image_ || views.views != 1 ? 0 : convolution_->ratio_blocks();
-    if (blocks == 0) return DirectProjector::forward_ratio(views, image, ratio, sums, stream);
-    sums.begin(views, blocks);
-    project(views, image, ratio, sums.sums(), stream);
+    queue_to_columns(image, grid(), 1, {image_columns_.data(), column_stride(), 0}, stream);
+    for_each_group(
+        views,
+        [&](const StageViews& group, int first) {
+          float* const histo = expectation + first * points();
+          in_->prepare(group, stream);
+          in_->queue_to_points(group, {image_columns_.data(), 0, gathered_points_.data(), gathered_.floats()}, stream);
+          float* const between = on_image_ ? points_.data() : nullptr;
+          convolution_->queue_inwards(group, gathered_, gathered_points_.data(), grid().size[2], between, histo,
+                                      points(), stream);
+          if (!on_image_) return;
+          out_->prepare(group, stream);
+          histo_->prepare(group, stream);
+          out_->queue_to_voxels(group, {points_.data(), lattice_.floats(), rows_.data(), row_floats()}, stream);
+          histo_->queue_to_voxels(group, rows_.data(), histo_columns(), stream);
+          queue_from_columns(histo_columns(), grid(), group.count, histo, stream);
+        },
+        stream);
   }
 
   void back(const Views& views, const float* values, float* image, Stream stream) override {
@@ -95,28 +103,6 @@ class TwoStageCuda final : public DirectProjector {
   }
 
  private:
-  /// Histo-images, or where there are sums the ratios of one view.
-  void project(const Views& views, const float* image, float* expectation, detail::StretchSum* sums, Stream stream) {
-    queue_to_columns(image, grid(), 1, {image_columns_.data(), column_stride(), 0}, stream);
-    for_each_group(
-        views,
-        [&](const StageViews& group, int first) {
-          float* const histo = expectation + first * points();
-          in_->prepare(group, stream);
-          in_->queue_to_points(group, {image_columns_.data(), 0, gathered_points_.data(), gathered_.floats()}, stream);
-          float* const between = on_image_ ? points_.data() : nullptr;
-          convolution_->queue_inwards(group, gathered_, gathered_points_.data(), grid().size[2], between, histo,
-                                      points(), {views, sums}, stream);
-          if (!on_image_) return;
-          out_->prepare(group, stream);
-          histo_->prepare(group, stream);
-          out_->queue_to_voxels(group, {points_.data(), lattice_.floats(), rows_.data(), row_floats()}, stream);
-          histo_->queue_to_voxels(group, rows_.data(), histo_columns(), stream);
-          queue_from_columns(histo_columns(), grid(), group.count, histo, stream);
-        },
-        stream);
-  }
-
   int column_stride() const { return to_four(grid().size[2]); }
   std::int64_t column_floats() const { return grid().stride(2) * column_stride(); }
   /// Of columns of voxels on rows of the lattice.

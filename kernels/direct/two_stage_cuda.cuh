@@ -10,7 +10,6 @@
 
 #include "kernels/direct/direct_projector.hpp"
 #include "kernels/direct/two_stage.hpp"
-#include "kernels/project/view_ratio.hpp"
 
 namespace tofstream::two_stage {
 
@@ -102,13 +101,6 @@ void queue_from_columns(const StageColumns& from, const Grid& grid, int slots, f
 /// image[z][column] += the sum over slots.
 void queue_add_columns(const StageColumns& from, const Grid& grid, int slots, float* image, Stream stream);
 
-/// What EM makes of a view where it is projected (view_ratio.hpp): ratios in place of its histo-image, with the sums of
-/// each block's.
-struct RatioOfView {
-  Views view;
-  detail::StretchSum* sums = nullptr;  // of blocks; null: histo-images are wanted
-};
-
 /// The convolution along t with the rest of the ToF response. Histo-images are [slot][z][line][point].
 class Convolution {
  public:
@@ -118,10 +110,7 @@ class Convolution {
   /// Points of a view's lattice, from voxels' rows at those that lie also in its margin, which `gathered` says how they
   /// lie in memory; into `points`, or where that is null into histo-images.
   void queue_inwards(const StageViews& views, const StageLattice& gathered, const float* from, int voxels,
-                     float* points, float* histo, std::int64_t histo_points, const RatioOfView& ratio,
-                     Stream stream) const;
-  /// Blocks of one view, whose ratios each of them sums over; 0: it makes none.
-  std::int64_t ratio_blocks() const;
+                     float* points, float* histo, std::int64_t histo_points, Stream stream) const;
   /// The convolution's transpose: points also of the margin, from those of the lattice alone: of `points`, or where
   /// that is null of histo-images, or where these are null too from ones.
   void queue_outwards(const StageViews& views, const float* points, const float* histo, std::int64_t histo_points,

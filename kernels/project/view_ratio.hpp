@@ -44,10 +44,6 @@ class StretchSums {
  public:
   /// For the next ratio, of these views. Says whether the memory is another now.
   bool begin(const Views& views);
-  /// The same for another kernel that makes the ratio, whose sums are of so many stretches of each view.
-  bool begin(const Views& views, std::int64_t stretches);
-  /// [view][stretch], for that kernel.
-  StretchSum* sums() { return sums_.data(); }
   /// Queues the ratio; may be recorded into a graph.
   void queue_ratio(const Views& views, float* projected, Stream stream);
   /// Waits for the sums, and for nothing that was queued behind them.
@@ -55,7 +51,6 @@ class StretchSums {
 
  private:
   Buffer<StretchSum> sums_;  // pinned
-  std::int64_t stretches_ = 0;
 };
 void view_efficiencies_cuda(const Views& views, float* values, Stream stream);
 

@@ -6,7 +6,10 @@
 #include "kernels/cuda/chain.cuh"
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/elementwise.cuh"
-#include "kernels/project/view_ratio_sums.cuh"
+#include "kernels/cuda/host_flag.cuh"
+#include "kernels/math/log_table.cuh"
+#include "kernels/project/view_pixel.hpp"
+#include "kernels/project/view_ratio.hpp"
 
 namespace tofstream {
 
@@ -28,7 +31,7 @@ __global__ void __launch_bounds__(ratio_threads)
   const std::int64_t stretch = stretch_of(pixels), begin = std::int64_t{blockIdx.x} * stretch;
   const std::int64_t end = begin + stretch < pixels ? begin + stretch : pixels;
   const std::int64_t first = std::int64_t{view} * pixels;
-  detail::RatioSums of_thread;
+  double skipped = 0, log_sum = 0;
   chain::wait_for_those_before();
   for (std::int64_t i = begin + threadIdx.x; i < end; i += pixels_at_once * ratio_threads) {
     // All is read before anything is written, which the compiler must take for what is read next.
@@ -40,12 +43,31 @@ __global__ void __launch_bounds__(ratio_threads)
     }
 #pragma unroll
     for (int n = 0; n < pixels_at_once; ++n) {
-      of_thread.add(of[n]);
+      skipped += static_cast<double>(of[n].skipped);
+      log_sum += static_cast<double>(of[n].counted) * log_of_float(of[n].expectation);
       if (i + n * ratio_threads < end) projected[first + i + n * ratio_threads] = of[n].ratio;
     }
   }
-  __shared__ double of_warps[ratio_threads / 32][2];
-  of_thread.store(of_warps, sums[blockIdx.y * gridDim.x + blockIdx.x]);
+  constexpr int lanes = 32, warps = ratio_threads / lanes;
+  __shared__ double of_warps[2][warps];
+  for (int half = lanes / 2; half > 0; half /= 2) {
+    skipped += __shfl_down_sync(~0u, skipped, half);
+    log_sum += __shfl_down_sync(~0u, log_sum, half);
+  }
+  if (threadIdx.x % lanes == 0) {
+    of_warps[0][threadIdx.x / lanes] = skipped;
+    of_warps[1][threadIdx.x / lanes] = log_sum;
+  }
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  detail::ViewSums sum;
+  for (int warp = 0; warp < warps; ++warp) {
+    sum.skipped += of_warps[0][warp];
+    sum.log_sum += of_warps[1][warp];
+  }
+  detail::StretchSum& to = sums[blockIdx.y * gridDim.x + blockIdx.x];
+  to.sums = sum;
+  raise_flag(to.is_there);
 }
 
 __global__ void efficiencies_of_views(Views views, std::int64_t pixels, float* values) {
@@ -61,12 +83,7 @@ std::int64_t stretches_of(const Views& views) {
 }  // namespace
 
 bool detail::StretchSums::begin(const Views& views) {
-  return begin(views, views.views == 0 ? 0 : stretches_of(views));
-}
-
-bool detail::StretchSums::begin(const Views& views, std::int64_t stretches) {
-  stretches_ = stretches;
-  const std::int64_t size = stretches * views.views;
+  const std::int64_t size = views.views == 0 ? 0 : stretches_of(views) * views.views;
   const bool is_larger = sums_.size() < size;
   if (is_larger) sums_ = Buffer<StretchSum>(Memory::pinned, size);
   std::fill_n(sums_.data(), size, StretchSum{});
@@ -75,17 +92,18 @@ bool detail::StretchSums::begin(const Views& views, std::int64_t stretches) {
 
 void detail::StretchSums::queue_ratio(const Views& views, float* projected, Stream stream) {
   if (views.views == 0) return;
-  const auto stretches = static_cast<unsigned>(stretches_);
+  const auto stretches = static_cast<unsigned>(stretches_of(views));
   chain::launch(ratio_purpose, ratio_of_views, dim3(stretches, static_cast<unsigned>(views.views)), ratio_threads, 0,
                 stream, views, views.set->pixels(), projected, sums_.data());
 }
 
 EmTally detail::StretchSums::tally(const Views& views, Stream stream) const {
   if (views.views == 0) return {};
+  const std::int64_t stretches = stretches_of(views);
   std::vector<ViewSums> of_views(static_cast<std::size_t>(views.views));
-  for (std::int64_t s = 0; s < stretches_ * views.views; ++s) {
+  for (std::int64_t s = 0; s < stretches * views.views; ++s) {
     wait_for_flag(sums_[s].is_there, stream, ratio_purpose);
-    ViewSums& of_view = of_views[static_cast<std::size_t>(s / stretches_)];
+    ViewSums& of_view = of_views[static_cast<std::size_t>(s / stretches)];
     of_view.skipped += sums_[s].sums.skipped;
     of_view.log_sum += sums_[s].sums.log_sum;
   }
