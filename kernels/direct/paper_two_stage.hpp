@@ -3,7 +3,7 @@
 // variances add up to the kernel's: sigma_C'^2 = sigma_C^2 - 2 sigma_S^2 along each axis, since both rotations spread. The
 // paper subtracts one of them and leaves the second one's blur to its error. C' across the view may differ from row to
 // row, as the paper's did. What lies between is sampled: of a factor of T voxels^2 variance, half of it S's, some 2 exp(-pi^2
-// T / 2) of the maximum is aliased, so narrow kernels are far off whatever is done between. For host and device.
+// T / 2) of the maximum is aliased, so narrow kernels are far off whatever is done between.
 #pragma once
 
 #include <cmath>
@@ -18,68 +18,55 @@
 
 namespace tofstream {
 
-/// Points along three axes at right angles, the third of which is the fastest in memory and the second the slowest: on a
-/// GPU, neighbouring threads then read neighbouring numbers of any lattice, as all third axes lie near z.
+/// Points along three axes at right angles, the third of which is the fastest in memory and the second the slowest.
 struct TurnedLattice {
   int size[3] = {0, 0, 0};
   double spacing_mm[3] = {1, 1, 1};
   Vec3d axis[3];  // of unit length
   Vec3d first_mm;
 
-  TOFSTREAM_HOST_DEVICE std::int64_t points() const { return std::int64_t{size[0]} * size[1] * size[2]; }
-  TOFSTREAM_HOST_DEVICE int i(std::int64_t point) const { return static_cast<int>(point / size[2] % size[0]); }
-  TOFSTREAM_HOST_DEVICE int j(std::int64_t point) const { return static_cast<int>(point / size[2] / size[0]); }
-  TOFSTREAM_HOST_DEVICE int k(std::int64_t point) const { return static_cast<int>(point % size[2]); }
-  TOFSTREAM_HOST_DEVICE Vec3d position(std::int64_t point) const {
+  std::int64_t points() const { return std::int64_t{size[0]} * size[1] * size[2]; }
+  int i(std::int64_t point) const { return static_cast<int>(point / size[2] % size[0]); }
+  int j(std::int64_t point) const { return static_cast<int>(point / size[2] / size[0]); }
+  int k(std::int64_t point) const { return static_cast<int>(point % size[2]); }
+  Vec3d position(std::int64_t point) const {
     return first_mm + i(point) * spacing_mm[0] * axis[0] + j(point) * spacing_mm[1] * axis[1] +
            k(point) * spacing_mm[2] * axis[2];
   }
   /// Where an image of these points has one, x fastest.
-  TOFSTREAM_HOST_DEVICE std::int64_t in_image(std::int64_t point) const {
+  std::int64_t in_image(std::int64_t point) const {
     return i(point) + size[0] * (j(point) + std::int64_t{size[1]} * k(point));
   }
   /// In points from the first one.
-  TOFSTREAM_HOST_DEVICE double coordinate(Vec3d at, int a) const { return dot(at - first_mm, axis[a]) / spacing_mm[a]; }
+  double coordinate(Vec3d at, int a) const { return dot(at - first_mm, axis[a]) / spacing_mm[a]; }
 };
 
-/// S: exp(-d^2 / 2 sigma^2) up to a distance, which is the same from whichever lattice one looks.
+/// S: exp(-d^2 / 2 sigma^2) up to a distance along each axis. What lies beyond is so little that it hardly matters along
+/// which lattice's axes.
 struct RotationGaussian {
   static constexpr int most_taps = 32;  // along an axis
-  static constexpr double cut = 5.5;    // in sigma: 1e-6 of it lies beyond
+  static constexpr double cut = 5.5;    // in sigma: 4e-8 of it lies beyond along an axis
 
   double sigma_mm = 1;
-  TOFSTREAM_HOST_DEVICE double reach_mm() const { return cut * sigma_mm; }
+  double reach_mm() const { return cut * sigma_mm; }
 
-  /// The most points of an axis with so many mm between them that S reaches.
-  TOFSTREAM_HOST_DEVICE int taps(double spacing_mm) const {
-    return static_cast<int>(std::floor(2 * reach_mm() / spacing_mm)) + 1;
-  }
-
-  /// The sum over a lattice's points, about a place, of S times values. `along_z`: most taps of the third axis; a GPU keeps
-  /// few of them in registers.
-  template <int along_z = most_taps>
-  TOFSTREAM_HOST_DEVICE float gather(const TurnedLattice& from, const float* values, Vec3d at) const {
-    const AxisTaps<most_taps> x(*this, from, at, 0), y(*this, from, at, 1);
-    const AxisTaps<along_z> z(*this, from, at, 2);
-    if (x.count <= 0 || y.count <= 0 || z.count <= 0) return 0;
+  /// The sum over a lattice's points, about a place, of S times values.
+  float gather(const TurnedLattice& from, const float* values, Vec3d at) const {
+    const AxisTaps x(*this, from, at, 0), y(*this, from, at, 1), z(*this, from, at, 2);
     float sum = 0;
-    constexpr auto most = static_cast<float>(cut * cut);
     for (int j = 0; j < y.count; ++j)
       for (int i = 0; i < x.count; ++i) {
-        const float across = x.square[i] + y.square[j];
-        if (across > most) continue;
         const float* const row =
             values + z.first + from.size[2] * (x.first + i + std::int64_t{from.size[0]} * (y.first + j));
         float of_row = 0;
-        for (int k = 0; k < z.end(); ++k)
-          if (z.square[k] + across <= most) of_row += z.weight[k] * row[k];
+        for (int k = 0; k < z.count; ++k) of_row += z.weight[k] * row[k];
         sum += of_row * x.weight[i] * y.weight[j];
       }
     return sum;
   }
 
   /// The sum of S over all points of a lattice without ends, about a place: what makes a unit of a point's share.
-  TOFSTREAM_HOST_DEVICE float sum_about(const TurnedLattice& lattice, Vec3d at) const {
+  float sum_about(const TurnedLattice& lattice, Vec3d at) const {
     float product = 1;
     for (int a = 0; a < 3; ++a) {
       const double middle = lattice.coordinate(at, a), reach = reach_mm() / lattice.spacing_mm[a];
@@ -97,27 +84,21 @@ struct RotationGaussian {
 
  private:
   /// The points of one axis that S reaches from a place.
-  template <int most>
   struct AxisTaps {
     int first = 0, count = 0;
-    float weight[most], square[most];  // square: of the distance in sigma
+    float weight[most_taps];
 
-    TOFSTREAM_HOST_DEVICE AxisTaps(const RotationGaussian& s, const TurnedLattice& from, Vec3d at, int a) {
+    AxisTaps(const RotationGaussian& s, const TurnedLattice& from, Vec3d at, int a) {
       const double middle = from.coordinate(at, a), reach = s.reach_mm() / from.spacing_mm[a];
       const int low = static_cast<int>(std::ceil(middle - reach)), high = static_cast<int>(std::floor(middle + reach));
       first = low < 0 ? 0 : low;
       count = (high < from.size[a] ? high : from.size[a] - 1) - first + 1;
-      count = count < most ? count : most;
       const double points_to_sigma = from.spacing_mm[a] / s.sigma_mm;
-      constexpr float too_far = 1e30f;
-      for (int m = 0; m < end(); ++m) {
+      for (int m = 0; m < count; ++m) {
         const auto d = static_cast<float>((first + m - middle) * points_to_sigma);
-        square[m] = m < count ? d * d : too_far;
         weight[m] = std::exp(-0.5f * d * d);
       }
     }
-    /// Where loops over the taps end: a constant if they are few, so that the loops are unrolled.
-    TOFSTREAM_HOST_DEVICE int end() const { return most < most_taps ? most : count; }
   };
 };
 
@@ -139,7 +120,7 @@ struct PaperAcross {
   }
 };
 
-/// What one view's stages read, passed by value.
+/// What one view's stages read.
 struct PaperStages {
   TurnedLattice voxels, between;
   RotationGaussian rotation;
@@ -147,21 +128,17 @@ struct PaperStages {
   PaperAcross across;
 
   /// The image over what S makes of each voxel's unit, and what is between over the same of its points.
-  TOFSTREAM_HOST_DEVICE float unit_of_voxel(std::int64_t voxel) const {
-    return rotation.sum_about(between, voxels.position(voxel));
-  }
-  TOFSTREAM_HOST_DEVICE float unit_of_point(std::int64_t point) const {
-    return rotation.sum_about(voxels, between.position(point));
-  }
+  float unit_of_voxel(std::int64_t voxel) const { return rotation.sum_about(between, voxels.position(voxel)); }
+  float unit_of_point(std::int64_t point) const { return rotation.sum_about(voxels, between.position(point)); }
 
   /// One of C's passes at a point between. Along t and z' it is its own transpose.
-  TOFSTREAM_HOST_DEVICE float blurred_along(const float* in, std::int64_t point) const {
+  float blurred_along(const float* in, std::int64_t point) const {
     return blurred(in, point, along, between.i(point), between.size[0], between.size[2]);
   }
-  TOFSTREAM_HOST_DEVICE float blurred_axially(const float* in, std::int64_t point) const {
+  float blurred_axially(const float* in, std::int64_t point) const {
     return blurred(in, point, axial, between.k(point), between.size[2], 1);
   }
-  TOFSTREAM_HOST_DEVICE float blurred_across(const float* in, std::int64_t point, bool is_transposed) const {
+  float blurred_across(const float* in, std::int64_t point, bool is_transposed) const {
     const int row = between.j(point);
     const std::int64_t stride = std::int64_t{between.size[0]} * between.size[2];
     float sum = 0;
@@ -175,8 +152,8 @@ struct PaperStages {
   }
 
  private:
-  TOFSTREAM_HOST_DEVICE static float blurred(const float* in, std::int64_t point, const PaperBlur& blur, int at,
-                                             int size, std::int64_t stride) {
+  static float blurred(const float* in, std::int64_t point, const PaperBlur& blur, int at, int size,
+                       std::int64_t stride) {
     float sum = 0;
     for (int d = -blur.reach; d <= blur.reach; ++d)
       if (at + d >= 0 && at + d < size) sum += blur.weights[d + blur.reach] * in[point + d * stride];
