@@ -1,5 +1,5 @@
-// What runs need of each GPU of a host, as the servers of these GPUs tell each other; and a server whose client's run needs
-// a GPU that another server's runs have.
+// What runs need of each GPU of a host, as the servers of these GPUs tell each other; and a server whose client's run
+// needs a GPU that another server's runs have.
 #include "tools/serve/gpu_ledger.hpp"
 
 #include <csignal>

@@ -1,5 +1,5 @@
-// What runs need of each GPU of a host, of which several servers, a process each, place runs: a run of several GPUs needs
-// memory on GPUs whose servers do not have it.
+// What runs need of each GPU of a host, of which several servers, a process each, place runs: a run of several GPUs
+// needs memory on GPUs whose servers do not have it.
 #pragma once
 
 #include <cstddef>
