@@ -22,9 +22,9 @@ struct RankPlace {
   int rank = 0, ranks = 1;
 };
 
-/// How images get from one process to another. Automatic: between GPUs by NCCL, between processes on CPUs by MPI, where all
-/// are on one host and have it. Between hosts these must be asked for, since their connections are neither encrypted nor
-/// authenticated.
+/// How images get from one process to another. Automatic: between GPUs by NCCL, between processes on CPUs by MPI, where
+/// all are on one host and have it. Between hosts these must be asked for, since their connections are neither
+/// encrypted nor authenticated.
 enum class ImageRoute { automatic, nccl, mpi, messages };
 
 /// What a process says of itself. All ranks of a run must have `program` and `pipeline` alike.

@@ -107,7 +107,8 @@ class SensitivityService final : public RankService {
   const std::string device_ = "cpu";
 };
 
-// For the gadget that the message names: makes its projector, and answers batches of pairs and of lines with their sums.
+// For the gadget that the message names: makes its projector, and answers batches of pairs and of lines with their
+// sums.
 std::unique_ptr<RankService> open_sensitivity_service(const RankMessage& open, const Pipeline& pipeline) {
   wire::PackReader from(*open.body);
   const PipelineGadget& gadget = gadget_for_ranks(pipeline, from.text());

@@ -22,8 +22,9 @@ class Dealing {
   std::int64_t first(int part, std::int64_t count) const;
 
   /// The times of all ranks for one more subset. After every ten of them where the division is measured: shares in
-  /// proportion to the data a second that each rank has projected, where the slowest took 1.1 times as long as all would
-  /// with these, and at least 0.1 s more. A rank keeps a twentieth of an equal share, so that it can be measured again.
+  /// proportion to the data a second that each rank has projected, where the slowest took 1.1 times as long as all
+  /// would with these, and at least 0.1 s more. A rank keeps a twentieth of an equal share, so that it can be measured
+  /// again.
   void note(std::span<const RankTime> ranks);
 
   /// Of all data, by part; they sum to 1. Empty where they are equal.

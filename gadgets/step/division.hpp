@@ -44,11 +44,11 @@ struct RankMemory {
 };
 
 /// Of images of `image` bytes. `projector`: bytes of a further projector, which ranks of a CPU have in the same memory.
-/// Counts, on the first rank's side: sums of its parts but the first; for ranks of this process on a CPU a projector each,
-/// and sums of their parts; for ranks on GPUs what it adds up a sum with; for other processes (rank_group()) the sums that
-/// came from them, one more rank's while they come (or what a sensitivity needs), and on a GPU the estimate on the host, or
-/// where images go by NCCL or MPI slabs of the sums alone. Each other GPU, or process, has its projector, an estimate,
-/// sums of its parts, and its part of the data and of their plans, which this does not count.
+/// Counts, on the first rank's side: sums of its parts but the first; for ranks of this process on a CPU a projector
+/// each, and sums of their parts; for ranks on GPUs what it adds up a sum with; for other processes (rank_group()) the
+/// sums that came from them, one more rank's while they come (or what a sensitivity needs), and on a GPU the estimate
+/// on the host, or where images go by NCCL or MPI slabs of the sums alone. Each other GPU, or process, has its
+/// projector, an estimate, sums of its parts, and its part of the data and of their plans, which this does not count.
 RankMemory memory_of_ranks(const RankParams& params, bool deterministic, bool on_device, std::size_t image,
                            std::size_t projector);
 

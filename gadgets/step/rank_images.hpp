@@ -1,5 +1,6 @@
 // Images of one gadget between several processes, otherwise than in messages: the estimate on its way to all ranks, and
-// the back projections of their parts on the way to the first one's sum. Each process has one, and makes the same calls.
+// the back projections of their parts on the way to the first one's sum. Each process has one, and makes the same
+// calls.
 #pragma once
 
 #include <cstdint>

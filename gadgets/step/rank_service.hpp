@@ -29,10 +29,10 @@ class RankService {
 /// Whether a message begins a rank's work for a gadget.
 bool opens_rank_service(RankMessageKind kind);
 
-/// A rank's work for the gadget that such a message names, which the pipeline has with the same parameters. `open`: makes
-/// its projector on the thread's current device, and meets the gadget's fault where that is this rank's. Other kinds: what
-/// a RankServiceRegistration says. `progressed`: called after each batch that is projected. Throws std::runtime_error and
-/// what a projector's maker throws.
+/// A rank's work for the gadget that such a message names, which the pipeline has with the same parameters. `open`:
+/// makes its projector on the thread's current device, and meets the gadget's fault where that is this rank's. Other
+/// kinds: what a RankServiceRegistration says. `progressed`: called after each batch that is projected. Throws
+/// std::runtime_error and what a projector's maker throws.
 std::unique_ptr<RankService> open_rank_service(
     const RankMessage& open, const Pipeline& pipeline, std::function<void()> progressed = [] {});
 
@@ -47,8 +47,8 @@ const PipelineGadget& gadget_for_ranks(const Pipeline& pipeline, const std::stri
 /// A projector's own parameters, of those of its gadget: `params`, the defaults, with these.
 std::shared_ptr<void> projector_params(const std::vector<ParamInfo>& infos, std::shared_ptr<void> params,
                                        const PipelineGadget& gadget);
+struct RankOpening;  // remote_rank.hpp
 /// What an opening says, where it makes sense. Throws std::runtime_error or std::invalid_argument.
-struct RankOpening;
 RankOpening checked(const RankOpening& opening);
 
 }  // namespace tofstream

@@ -51,8 +51,8 @@ requires Sendable<Data>
 class RemoteRanks<Data> {
  public:
   /// Waits until each process has its projector. `clock`: the first rank's. `failed`: called on any thread where a
-  /// process throws or is lost, so that the first breaks off. All arguments but `division` outlive the ranks. Throws what
-  /// a projector's maker throws there, with the rank's name, and RankFailed.
+  /// process throws or is lost, so that the first breaks off. All arguments but `division` outlive the ranks. Throws
+  /// what a projector's maker throws there, with the rank's name, and RankFailed.
   RemoteRanks(const Division& division, std::int64_t planned_from, SystemModel<Data>& model, const Dealing& dealing,
               PassClock& clock, std::function<void()> failed, Context& context)
       : division_(division),
@@ -92,9 +92,9 @@ class RemoteRanks<Data> {
     return images_ ? rank_group()->take_images() : std::unique_lock<std::mutex>();
   }
 
-  /// Each is sent what it lacks, and answers. An estimate that does not go in messages is sent once all others are: until
-  /// they have come, whoever exchanges images keeps this GPU waiting, from which messages may still be copied. Throws
-  /// what note_errors() notes.
+  /// Each is sent what it lacks, and answers. An estimate that does not go in messages is sent once all others are:
+  /// until they have come, whoever exchanges images keeps this GPU waiting, from which messages may still be copied.
+  /// Throws what note_errors() notes.
   void begin(const SubsetPass<Data>& pass) {
     clock_.begin();
     const std::shared_ptr<const Image> in_message = images_ ? nullptr : pass.on_host();

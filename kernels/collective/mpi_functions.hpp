@@ -1,5 +1,5 @@
-// What tofstream asks of MPI, as a table of functions: our library libtofstream_mpi.so, which is linked to one machine's
-// MPI (tools/mpi), gives it to the program, which is linked to none (mpi.hpp).
+// What tofstream asks of MPI, as a table of functions: our library libtofstream_mpi.so, which is linked to one
+// machine's MPI (tools/mpi), gives it to the program, which is linked to none (mpi.hpp).
 #pragma once
 
 #include <cstdint>

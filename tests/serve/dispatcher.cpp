@@ -11,6 +11,7 @@
 #include "core/base/version.hpp"
 #include "gadgets/wire/key_files.hpp"
 #include "support.hpp"
+#include "tools/serve/gpu_ledger.hpp"
 #include "tools/serve/health.hpp"
 
 using namespace tofstream;
@@ -96,6 +97,21 @@ void send_all_but_the_end(Client& client, PetsirdFrames& frames) {
   while (wait_for_json(client, Kind::progress)["received"] != 20000) {
   }
 }
+
+/// Servers of GPUs 0 and 2, of which runs of two GPUs use GPU 1 as well.
+struct GpuFleet : Fleet {
+  GpuFleet() {
+    options.ledger = folder / "ledger";
+    options.device_bytes = std::size_t{1} << 30;
+    std::filesystem::create_directories(options.ledger);
+    offer("wide", served(", ranks: 2, backend: cuda"));
+    for (int k = 0; k < 2; ++k) {
+      options.gpus = {2 * k, 1};
+      start(k);
+    }
+    dispatch.is_one_host = true;
+  }
+};
 
 // A peer that answers each question about its health with this.
 class FalseServer {
@@ -420,5 +436,28 @@ TEST_CASE_FIXTURE(Fleet, "servers of another release are refused in one line, wh
   has(refusal(other), "a message of version 2");
   has(refusal(make_message(Kind::health)), "no JSON");
   has(refusal(std::vector<std::byte>(5)), "less than its header");
+}
+
+TEST_CASE_FIXTURE(GpuFleet, "a run of two GPUs of which the second has no room waits at one server, and begins there") {
+  GpuLedger other(options.ledger, 1, options.device_bytes);
+  REQUIRE(other.take("theirs", std::vector{1}, options.device_bytes));
+  RunningDispatcher running(dispatch);
+  wait_until_up(running, 0);
+  wait_until_up(running, 1);
+  Client client = running.client();
+  client.say(make_hello({.pipeline = "wide"}));
+  const Json waits = wait_for_json(client, Kind::waiting);
+  CHECK(waits["gpus"].size() == 2);
+  // The other server, whose own GPU is free, does not get it in turns.
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  CHECK(waits["session"].get<std::string>().ends_with("session-1"));
+  Client asks = running.client();
+  const Json sessions = asks.list()["sessions"];
+  REQUIRE(sessions.size() == 1);
+  CHECK(sessions[0]["session"] == waits["session"]);
+  other.give_back("theirs");
+  const Json begun = wait_for_json(client, Kind::accepted);
+  CHECK(begun["session"] == waits["session"]);
+  client.say(make_message(Kind::abort));
 }
 // SPDX-License-Identifier: Apache-2.0

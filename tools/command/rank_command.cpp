@@ -40,8 +40,8 @@ std::optional<ImageRoute> image_route(const std::string& name) {
   return {};
 }
 
-// Why this process and the others cannot exchange by MPI: whoever starts processes for MPI tells them so in a way of its
-// own, and one that does not would end them.
+// Why this process and the others cannot exchange by MPI: whoever starts processes for MPI tells them so in a way of
+// its own, and one that does not would end them.
 std::string why_not_mpi(const JoinedPlace& joined, ImageRoute route) {
   const bool is_by_hand = joined.by == "--rank", is_by_slurm = joined.by == "srun";
   if (is_by_hand) return "it was started by hand (--rank), and MPI knows only processes that its mpirun starts";

@@ -123,7 +123,12 @@ void serve_clients(ServeOptions options) {
   server.window_bytes = static_cast<std::size_t>(options.window_mib) << 20;
   server.patience = milliseconds_of(options.patience_s);
   server.stop_deadline = milliseconds_of(options.drain_s);
-  if (!server.gpus.empty()) server.name_prefix = fmt::format("gpu{}-", server.gpus.front());
+  if (!server.gpus.empty()) {
+    constexpr std::string_view socket = "ipc://";  // in a folder of these servers alone
+    server.name_prefix = fmt::format("gpu{}-", server.gpus.front());
+    if (server.endpoint.starts_with(socket))
+      server.ledger = std::filesystem::path(server.endpoint.substr(socket.size())).parent_path();
+  }
   options.gpus.empty() ? serve_here(options) : serve_on_gpus(options);
 }
 

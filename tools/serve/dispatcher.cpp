@@ -216,7 +216,8 @@ class Dispatcher::Impl {
       const At& at = places.at[k];
       const bool is_its = at.server == run.server && at.place == run.place;
       Place& place = places.all[k];
-      if (!(is_its ? !is_counted : shares(run, place))) continue;
+      if (!is_its && shares(run, place)) ++place.running;  // the server's own figures have the memory
+      if (!is_its || is_counted) continue;
       if (run.relay.state() != Relay::State::running && !has_room(place, run.relay.need()))
         ++place.waiting;  // the next client is to find it in the queue
       else
@@ -224,9 +225,10 @@ class Dispatcher::Impl {
     }
   }
 
-  // A run of several GPUs is counted by the server of its first one alone.
+  // A run of several GPUs is one of the server of its first one alone.
   bool shares(const Run& run, const Place& place) const {
-    if (!options_.is_one_host || run.relay.gpus().size() < 2) return false;
+    if (!options_.is_one_host || run.relay.state() != Relay::State::running || run.relay.gpus().size() < 2)
+      return false;
     return std::ranges::any_of(run.relay.gpus(), [&](int gpu) { return place.name == fmt::format("GPU {}", gpu); });
   }
 
@@ -400,10 +402,12 @@ class Dispatcher::Impl {
         "the server {} has vanished, and what it had of this run is lost: send the stream again", name_of(run)));
   }
 
-  // A client that waits at one server goes to another that would begin its run at once.
+  // A client that waits at one server goes to another that would begin its run at once. Of a run of several GPUs a
+  // place says too little: that of its first one.
   void move_waiting() {
     for (Run& run : runs_) {
       if (run.relay.state() != Relay::State::waiting || !run.counted_from || is_stopping_) continue;
+      if (run.relay.gpus().size() > 1) continue;
       const Places now = places();
       const auto other = choose_place(now.all, run.relay.need(), [&](std::size_t k) {
         return now.at[k].server != run.server && has_room(now.all[k], run.relay.need());

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -23,6 +24,7 @@
 #include "kernels/memory/memory.hpp"
 #include "tools/serve/fleet_figures.hpp"
 #include "tools/serve/front_socket.hpp"
+#include "tools/serve/gpu_ledger.hpp"
 #include "tools/serve/health.hpp"
 #include "tools/serve/served_ends.hpp"
 #include "tools/serve/session.hpp"
@@ -80,6 +82,8 @@ class Server::Impl {
     check_folders(options_);
     if (options_.memory_bytes == 0) options_.memory_bytes = host_memory_bytes();
     if (options_.device_bytes == 0 && why_no_cuda().empty()) options_.device_bytes = free_device_bytes();
+    if (!options_.ledger.empty() && !options_.gpus.empty())
+      ledger_.emplace(options_.ledger, options_.gpus.front(), options_.device_bytes);
   }
 
   const std::string& endpoint() const { return front_.endpoint(); }
@@ -228,9 +232,19 @@ class Server::Impl {
       throw TryAnother(fmt::format("{}: {}", pipeline.name, verdict.errors.front()));
     std::vector<int> gpus(options_.gpus.begin(),
                           options_.gpus.begin() + std::min(options_.gpus.size(), gpus_of(pipeline)));
+    require_other_gpus(gpus, estimate.device.at_least);
     sessions_.emplace_back(std::piecewise_construct, std::forward_as_tuple(client),
                            std::forward_as_tuple(next_name(), std::move(pipeline), estimate.host, estimate.device, link,
                                                  options_.limits, std::move(gpus)));
+  }
+
+  // A run needs no more of a further GPU than of its first.
+  void require_other_gpus(const std::vector<int>& gpus, std::size_t bytes) const {
+    for (std::size_t k = 1; ledger_ && k < gpus.size(); ++k)
+      if (const std::size_t there = ledger_->bytes_of(gpus[k]); bytes > there)
+        throw TryAnother(fmt::format("it may need {:.2g} GiB of GPU {}, of which runs may have {:.2g} GiB",
+                                     static_cast<double>(bytes) / 1073741824.0, gpus[k],
+                                     static_cast<double>(there) / 1073741824.0));
   }
 
   std::string next_name() {
@@ -259,6 +273,7 @@ class Server::Impl {
     place.name = options_.gpus.empty() ? "" : fmt::format("GPU {}", options_.gpus.front());
     place.at_once = options_.at_once;
     place.memory_free = left(options_.memory_bytes, place.memory_bytes);
+    if (ledger_) place.gpu_bytes = memory_sum(place.gpu_bytes, ledger_->taken_by_others());
     place.gpu_free = std::min(left(options_.device_bytes, place.gpu_bytes), gpu_free_);
     place.memory_bytes = options_.memory_bytes;
     place.gpu_bytes = options_.device_bytes;
@@ -286,7 +301,8 @@ class Server::Impl {
       host = memory_sum(host, session.host_bytes());
       device = memory_sum(device, session.device_bytes());
       const bool has_room = place == 0 && running < options_.at_once && host <= options_.memory_bytes &&
-                            (options_.device_bytes == 0 || device <= options_.device_bytes);
+                            (options_.device_bytes == 0 || device <= options_.device_bytes) &&
+                            (!ledger_ || ledger_->take(session.name(), session.gpus(), session.device_bytes()));
       if (!has_room) {
         session.tell_place(++place);
         continue;
@@ -315,6 +331,7 @@ class Server::Impl {
       Session& each = session->second;
       if (!each.is_gone() && each.silence() > options_.patience) each.vanish();
       left_threads_ = each.pump() || left_threads_;
+      if (ledger_ && each.is_over()) ledger_->give_back(each.name());
       const bool is_done = each.is_over() && (each.is_gone() || each.outbox().empty());
       session = is_done ? sessions_.erase(session) : std::next(session);
     }
@@ -363,6 +380,7 @@ class Server::Impl {
   }
 
   ServerOptions options_;
+  std::optional<GpuLedger> ledger_;
   EventDescriptor wake_;
   const std::shared_ptr<Turns> turns_ = std::make_shared<Turns>();
   FrontSocket front_;

@@ -24,6 +24,7 @@ struct ServerOptions {
   std::filesystem::path out = "served";         // each run writes into a folder of its own there
   std::string name_prefix = {};                 // of its sessions' names, where several servers write into one folder
   std::vector<int> gpus = {};                   // the host's numbers of the GPUs that this process sees, in its order
+  std::filesystem::path ledger = {};            // folder of a GpuLedger with the servers of the host's other GPUs
   std::size_t at_once = 2;                      // runs; others wait for their turn, in order
   std::size_t most_waiting = 16;                // clients that wait; more are refused
   std::size_t memory_bytes = 0;                 // of the host, that all runs together may need; 0: what the machine has

@@ -120,7 +120,9 @@ void Session::look() {
 
 // What the first word to a client and a dispatcher says of the run.
 Json Session::introduction() const {
-  return {{"session", name_}, {"memory_bytes", host_bytes_}, {"gpu_memory_bytes", device_bytes_}};
+  Json json{{"session", name_}, {"memory_bytes", host_bytes_}, {"gpu_memory_bytes", device_bytes_}};
+  if (!gpus_.empty()) json["gpus"] = gpus_;
+  return json;
 }
 
 void Session::tell_place(std::size_t place) {
@@ -133,7 +135,6 @@ void Session::tell_place(std::size_t place) {
 void Session::say_accepted(std::size_t largest_frame) {
   Json json = introduction();
   json["largest_frame"] = largest_frame;
-  if (!gpus_.empty()) json["gpus"] = gpus_;
   say(make_json_message(Kind::accepted, json));
 }
 

@@ -24,8 +24,8 @@ std::shared_ptr<const DetectorTable> unpack_detectors(PackReader& from);
 void pack(PackWriter& to, const Image& image);
 Image unpack_image(PackReader& from);
 
-/// What a projector is made for: name, detectors, types of modules and ToF. A scanner whose recorded lines are spread has
-/// ReceivedLines (packed_lines.hpp) then.
+/// What a projector is made for: name, detectors, types of modules and ToF. A scanner whose recorded lines are spread
+/// has ReceivedLines (packed_lines.hpp) then.
 void pack(PackWriter& to, const Scanner& scanner);
 std::shared_ptr<const Scanner> unpack_scanner(PackReader& from);
 /// The same, and what a sensitivity by pairs reads beside: efficiencies, live fractions and poses.

@@ -1,5 +1,5 @@
-// The lines of bins that join several, between ranks: these lie in a file of the first one's, which gives each other rank
-// those of the bins that it is sent.
+// The lines of bins that join several, between ranks: these lie in a file of the first one's, which gives each other
+// rank those of the bins that it is sent.
 #pragma once
 
 #include <cstdint>

@@ -6,8 +6,8 @@
 
 namespace tofstream {
 
-/// The exact sum over the scanner's lines, on the projector's grid and by its `back`; see compute_sensitivity. Throws std::invalid_argument where
-/// no line can count.
+/// The exact sum over the scanner's lines, on the projector's grid and by its `back`; see compute_sensitivity. Throws
+/// std::invalid_argument where no line can count.
 Sensitivity sensitivity_of_lines(const SensitivityWork& work, const ProjectorRanks& projectors, Stream stream,
                                  const SensitivityProgress& progress);
 

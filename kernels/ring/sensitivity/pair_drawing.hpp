@@ -1,5 +1,5 @@
-// Batches of a scanner's pairs of detectors, drawn, attenuated and back projected, in the memory of a projector; the host
-// learns how many pairs of a batch count. Internal to the sensitivity.
+// Batches of a scanner's pairs of detectors, drawn, attenuated and back projected, in the memory of a projector; the
+// host learns how many pairs of a batch count. Internal to the sensitivity.
 #pragma once
 
 #include <cstdint>

@@ -34,8 +34,8 @@ class RankWorkers {
   int size() const { return static_cast<int>(others_.size()) + 1; }
   RankAtWork& operator[](int rank) { return rank == 0 ? first_ : others_[static_cast<std::size_t>(rank) - 1]->at_work; }
 
-  /// work(rank, what it has) for the first `ranks` of them; ends when all have ended, and then throws what the first that
-  /// failed threw.
+  /// work(rank, what it has) for the first `ranks` of them; ends when all have ended, and then throws what the first
+  /// that failed threw.
   void side_by_side(int ranks, const std::function<void(int, RankAtWork&)>& work);
 
  private:

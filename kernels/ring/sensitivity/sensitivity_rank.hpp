@@ -1,5 +1,5 @@
-// What one rank does of a sensitivity that several make: batches of pairs of detectors, or of lines, each projected into
-// a sum of its own. A rank may be another process; then this is the first one's view of it.
+// What one rank does of a sensitivity that several make: batches of pairs of detectors, or of lines, each projected
+// into a sum of its own. A rank may be another process; then this is the first one's view of it.
 #pragma once
 
 #include <chrono>
@@ -25,9 +25,9 @@ struct SensitivityWork {
 class SensitivityRank {
  public:
   virtual ~SensitivityRank() = default;
-  /// sum, zeros before, becomes A^T(efficiency x attenuation) of a batch of a replicate's pairs, in the memory of the first
-  /// rank's kind of projector, queued on the rank's stream. Returns how many lines could touch the image; where there are
-  /// none, sum is left as it is. Throws what a projector throws.
+  /// sum, zeros before, becomes A^T(efficiency x attenuation) of a batch of a replicate's pairs, in the memory of the
+  /// first rank's kind of projector, queued on the rank's stream. Returns how many lines could touch the image; where
+  /// there are none, sum is left as it is. Throws what a projector throws.
   virtual std::int64_t project_pairs(int replicate, std::int64_t batch, float* sum) = 0;
   /// The same of lines on the host, as RecordedLines gives them. Returns their number.
   virtual std::int64_t project_lines(EventBatch lines, float* sum) = 0;
