@@ -27,7 +27,7 @@ class Dealing {
   /// again.
   void note(std::span<const RankTime> ranks);
 
-  /// Of all data, by part; they sum to 1. Empty where they are equal.
+  /// Shares of all data, by part; they sum to 1. Empty where they are equal.
   const std::vector<double>& shares() const { return shares_; }
   int changes() const { return changes_; }
 

@@ -23,7 +23,7 @@ void naming_rank(int rank, const std::string& where, const Work& work) try {
   throw std::runtime_error(fmt::format("rank {}{}: {}", rank, where.empty() ? "" : ", on " + where, error.what()));
 }
 
-/// Of what several ranks throw, the first that is a cause: whoever only broke off had none.
+/// The first cause among what several ranks throw: whoever only broke off had none.
 class RankErrors {
  public:
   template <class Work>

@@ -25,7 +25,7 @@
 
 namespace tofstream {
 
-/// Of data that cannot be sent there are none.
+/// There are none for data that cannot be sent.
 template <class Data>
 class RemoteRanks {
  public:

@@ -18,7 +18,7 @@ struct MpiFunctions {
   const char* (*library)() = nullptr;
   /// Joins all processes that one launcher has started.
   int (*begin)(int* rank, int* ranks) = nullptr;
-  /// Of floats; rank 0 sends, all others receive. In one order on all ranks.
+  /// Sends floats from rank 0 to all others. In one order on all ranks.
   int (*broadcast)(float* values, int count, void* request) = nullptr;
   int (*send)(const float* values, int count, int to, int tag, void* request) = nullptr;
   int (*receive)(float* values, int count, int from, int tag, void* request) = nullptr;

@@ -59,7 +59,7 @@ struct TurnShare {
   int line = 0, row = 0, target = 0;  // the first ones
 
   __device__ static int lines_of_block(const Turn& turn) { return turn_threads / turn.groups; }
-  /// Of a line of threads of this block, counted from its first one, and a group.
+  /// The share of a line of threads of this block, counted from its first one, and of a group.
   __device__ TurnShare(const Turn& turn, int of_block, int group) {
     const int chunk = static_cast<int>(blockIdx.x) % turn.chunks, block = static_cast<int>(blockIdx.x) / turn.chunks;
     line = turn.first_line + block * lines_of_block(turn) + of_block +
@@ -175,7 +175,7 @@ __device__ void add_columns(const Turn& turn, TurnPlace middle, const ColumnBox&
   const float reach_of_half = static_cast<float>(turn.reach - 0.5 * turn.to.step[2].e);
   const ColumnBox own(from, middle, half_e, half_v);
   const int near_a = own.nearest[0], near_b = own.nearest[1];
-  // Of the nearest column from the middle, so that numbers are small.
+  // Where the nearest column lies from the middle, so that numbers are small.
   const auto e = static_cast<float>(from.first.e + near_a * from.step[0].e + near_b * from.step[1].e - middle.e);
   const auto v = static_cast<float>(from.first.v + near_a * from.step[0].v + near_b * from.step[1].v - middle.v);
   const auto step_e = static_cast<float>(from.step[0].e), step_v = static_cast<float>(from.step[0].v);
@@ -327,7 +327,7 @@ void share_out(Turn& turn, int rows) {
   turn.lines = turn.to.size[0] + std::abs(farthest);
 }
 
-/// Of a block, for the factors of its columns.
+/// What a block needs for the factors of its columns.
 std::size_t bytes_of_factors(const Turn& turn) {
   const int lines = turn_threads / turn.groups;
   const double half_e = turn.reach + 0.5 * (targets_a_row - 1) * turn.to.step[2].e;

@@ -37,7 +37,7 @@ struct LatticeUnit {
   }
 };
 
-/// Of `lattice`, about points of `of`.
+/// The sums over `lattice` about points of `of`.
 LatticeUnit unit_about(const TurnedLattice& lattice, const TurnedLattice& of, double sigma_mm);
 
 /// In the frame that both lattices share, where S is 2^-(c^2 + e^2 + v^2).

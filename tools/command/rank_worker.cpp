@@ -76,7 +76,7 @@ class Worker {
   void take(RankMessage message) {
     {
       const std::lock_guard lock(mutex_);
-      // Of a run that ended well there is nothing left to do that takes long.
+      // A run that ended well leaves nothing to do that takes long.
       const bool is_at_work = is_busy_ || !messages_.empty();
       if (message.kind == RankMessageKind::end && is_at_work && code_of(message) != exit_ok)
         std::_Exit(code_of(message));

@@ -35,7 +35,7 @@ class Session {
   const std::string& name() const { return name_; }
   const std::string& pipeline_name() const { return pipeline_name_; }
   std::size_t host_bytes() const { return host_bytes_; }
-  /// Of each of its GPUs: what the first one needs.
+  /// What it needs on each of its GPUs, as the first one does.
   std::size_t device_bytes() const { return device_bytes_; }
   const std::vector<int>& gpus() const { return gpus_; }
   SessionLink& link() { return *link_; }

@@ -48,7 +48,7 @@ void read_geometry(PackReader& from, Scanner& scanner) {
   scanner.tof = read_vector<TofModel>(from);
 }
 
-// Of a scanner that is valid: no pair of detectors lies beyond the table of its modules.
+// A valid scanner is given: no pair of detectors lies beyond the table of its modules.
 void require_whole_tables(const Scanner& scanner) {
   if (scanner.pair_tables.empty()) return;
   const std::uint32_t modules = scanner.modules();

@@ -10,7 +10,7 @@ namespace tofstream::wire {
 
 namespace {
 
-// Of a scanner that came, which others only read.
+// The lines of a scanner that came, which others only read.
 ReceivedLines* received_lines(const Scanner& scanner) {
   const auto received = std::dynamic_pointer_cast<const ReceivedLines>(scanner.lines);
   return std::const_pointer_cast<ReceivedLines>(received).get();

@@ -15,7 +15,7 @@ class LocalSensitivityRank final : public SensitivityRank {
 
   std::int64_t project_pairs(int replicate, std::int64_t batch, float* sum) override;
   std::int64_t project_lines(EventBatch lines, float* sum) override;
-  /// Of a rank that draws pairs.
+  /// How it draws pairs, where it does.
   const PairDrawing& drawing() const { return *drawing_; }
 
  private:

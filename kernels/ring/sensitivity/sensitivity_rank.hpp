@@ -33,7 +33,7 @@ class SensitivityRank {
   virtual std::int64_t project_lines(EventBatch lines, float* sum) = 0;
 };
 
-/// Of a projector of this process. `projector` outlives the rank. Throws what compute_sensitivity() throws.
+/// A rank with a projector of this process. `projector` outlives the rank. Throws what compute_sensitivity() throws.
 std::unique_ptr<SensitivityRank> make_sensitivity_rank(const SensitivityWork& work, ListModeProjector& projector,
                                                        Stream stream = nullptr);
 
