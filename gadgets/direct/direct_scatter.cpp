@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -16,11 +17,13 @@
 #include "core/gadget.hpp"
 #include "gadgets/additive.hpp"
 #include "gadgets/direct/histo_scatter.hpp"
+#include "gadgets/direct/histo_scatter_record.hpp"
 #include "gadgets/direct/histo_terms.hpp"
 #include "gadgets/io/nifti/mu_map.hpp"
 #include "gadgets/parameters.hpp"
 #include "gadgets/step/estimated_scatter.hpp"
 #include "gadgets/step/renewals.hpp"
+#include "gadgets/step/run_record.hpp"
 #include "gadgets/views.hpp"
 #include "kernels/direct/direct.hpp"
 #include "kernels/direct/histo_tails.hpp"
@@ -95,6 +98,7 @@ struct DirectScatterGadget {
     double point_mm = 20;
     std::int64_t most_lines = 50'000'000;
     std::filesystem::path file = "scatter.nii.gz";
+    std::filesystem::path resume_from;
     BackendChoice backend = BackendChoice::automatic;
   };
   static constexpr auto params = describe(
@@ -115,7 +119,8 @@ struct DirectScatterGadget {
           "where there are at most so many, else from a sample of this size"),
       param<&Params::file>("file", in_run_folder,
                            "Name of the last estimate in the output folder, .nii or .nii.gz, which histo_deposit and "
-                           "event_corrections can read"),
+                           "event_corrections can read; beside it, as .tofs, what a run that was killed goes on from"),
+      param<&Params::resume_from>("resume_from", resume_scatter_words),
       param<&Params::backend>("backend", "Where the scatter is computed; the lines are laid down on the CPU"));
   static constexpr bool own_thread = true;
   static constexpr bool harmless = true;
@@ -129,7 +134,11 @@ struct DirectScatterGadget {
   }
 
   DirectScatterGadget(const Params& p, Context& context)
-      : p_(p), path_(context.output_file(nifti_name(p.file))), renewals_(p.at_iterations), mu_(read_mu_map(p.mu_map)) {
+      : p_(p),
+        path_(context.output_file(nifti_name(p.file))),
+        record_(p.file, p.resume_from, context),
+        renewals_(p.at_iterations),
+        mu_(read_mu_map(p.mu_map)) {
     require_per_cm(p.mu_map, mu_);
   }
 
@@ -137,11 +146,11 @@ struct DirectScatterGadget {
     const ViewSubset& subset = *inputs.views;
     const Estimate& estimate = *inputs.image;
     if (const ViewBatch* sample = subset.sample()) require_correctable(subset, *sample);
-    if (subset.step.restart) begin_anew();
+    if (subset.step.restart) begin_anew(subset.step, context);
     if (estimate.image) {
       if (!place_ && !subset.batches.empty() && subset.step.subsets > 0)
-        begin(*subset.batches.front(), *estimate.image);
-      note_tails(subset);
+        begin(*subset.batches.front(), *estimate.image, context);
+      note_tails(subset, context);
       if (renewals_.are_due(subset.step, terms_ != nullptr) && !said_.has_none(subset.quantity.get(), context))
         renew(subset, estimate, context);
     }
@@ -158,12 +167,6 @@ struct DirectScatterGadget {
   }
 
  private:
-  // What came of a view: the sums over its points beside the body.
-  struct TailOfView {
-    int view = 0;
-    double times = 0, counts = 0, other = 0;
-  };
-
   static void require_correctable(const ViewSubset& subset, const ViewBatch& sample) {
     if (!sample.set->histo.scanner)
       throw std::runtime_error(
@@ -175,7 +178,7 @@ struct DirectScatterGadget {
           "the histo-images hold scatter already, of {}: leave out either that or this gadget", scatter->how));
   }
 
-  void begin(const ViewBatch& sample, const Image& image) {
+  void begin(const ViewBatch& sample, const Image& image, Context& context) {
     const ViewSet& set = *sample.set;
     place_ = {image.grid, direct_views_of(set), set.histo.lie_along_view ? HistoLattice::view : HistoLattice::image,
               p_.most_lines};
@@ -185,9 +188,27 @@ struct DirectScatterGadget {
     if (p_.fit == ScatterFit::tails)
       tails_.emplace(mu_, place_->grid, place_->views, place_->lattice,
                      HistoTailsSettings{.tof_sigma_mm = static_cast<double>(set.histo.tof_sigma_mm)});
+    if (record_.update() > 0) go_on(context);
+    record_.begin(context);
   }
 
-  void begin_anew() {
+  void go_on(Context& context) {
+    RecordedHistoScatter known =
+        read_histo_scatter_record(record_.from(), record_.update(), scatter_of(*scanner_));
+    tails_of_views_ = std::move(known.tails);
+    if (!tails_of_views_.empty()) noted_iteration_ = 1;
+    if (!known.scatter) return;
+    lay_lines_down(context);
+    auto terms = std::make_shared<HistoScatterTerms>(lines_, std::move(known.scatter));
+    terms->set_factor(known.factor);
+    terms_ = std::move(terms);
+    reference_s_ = known.reference_s;
+    renewals_.go_on(known.iteration);
+    said_.made();
+  }
+
+  void begin_anew(const UpdateStep& step, Context& context) {
+    record_.write(context, [&](TermsRecord& to) { to.append(TermsEntry::begun_anew, step.update); });
     terms_ = nullptr;
     renewals_.begin_anew();
     tails_of_views_.clear();
@@ -195,11 +216,13 @@ struct DirectScatterGadget {
     said_.begin_anew();
   }
 
-  // Each view once: in the first iteration that comes, which is another than 1 only in a run that was resumed.
-  void note_tails(const ViewSubset& subset) {
+  // Each view once: in the first iteration that comes, which is another than 1 only in a run that goes on from one of which
+  // there is no record.
+  void note_tails(const ViewSubset& subset, Context& context) {
     if (!tails_ || subset.step.iteration == 0 || subset.step.subsets == 0) return;
     if (noted_iteration_ == 0) noted_iteration_ = subset.step.iteration;
     if (subset.step.iteration != noted_iteration_) return;
+    const std::size_t before = tails_of_views_.size();
     for (const auto& batch : subset.batches) {
       for (std::size_t v = 0; v < batch->records.size(); ++v) {
         const ViewRecord& record = batch->records[v];
@@ -212,6 +235,9 @@ struct DirectScatterGadget {
         tails_of_views_.push_back({record.view, exposed_times(*batch, record), of(view.counts), of(view.additive)});
       }
     }
+    record_.write(context, [&](TermsRecord& to) {
+      record_histo_tails(to, subset.step.update, std::span(tails_of_views_).subspan(before));
+    });
   }
 
   void lay_lines_down(Context& context) {
@@ -238,6 +264,10 @@ struct DirectScatterGadget {
     reference_s_ = estimate.quantity && estimate.quantity->reference_s > 0 ? estimate.quantity->reference_s : 1;
     if (tails_) scale(*made, context);
     terms_ = std::move(made);
+    record_.write(context, [&](TermsRecord& to) {
+      record_histo_scatter(to, subset.step.update, terms_->scatter(), subset.step.iteration, terms_->factor(),
+                           reference_s_);
+    });
     said_.made();
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     context.log().info(fmt::format("single scatter at {} points, for iteration {}: {:.1f} s", scatter_->points(),
@@ -251,10 +281,11 @@ struct DirectScatterGadget {
     double counts = 0, other = 0, scatter = 0;
     std::vector<float> of_view(static_cast<std::size_t>(lines_->laid.points_of_view()));
     for (const TailOfView& tail : tails_of_views_) {
-      made.of_view(tail.view, tail.times, of_view.data());
+      const int view = static_cast<int>(tail.view);
+      made.of_view(view, tail.times, of_view.data());
       counts += tail.counts;
       other += tail.other;
-      scatter += tails_->sum(tail.view, of_view.data());
+      scatter += tails_->sum(view, of_view.data());
     }
     constexpr double least_factor = 0.25, most_factor = 4;
     if (scatter < least_scatter_of_tails) return warn_of_few_tails("counts", scatter, context);
@@ -279,6 +310,7 @@ struct DirectScatterGadget {
 
   Params p_;
   std::filesystem::path path_;
+  RunRecord record_;
   Renewals renewals_;
   Image mu_;
   std::optional<HistoPlace> place_;

@@ -11,7 +11,6 @@
 #include <stdexcept>
 #include <stop_token>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -19,7 +18,6 @@
 
 #include "core/gadget.hpp"
 #include "gadgets/additive.hpp"
-#include "gadgets/io/checkpoint.hpp"
 #include "gadgets/io/nifti/mu_map.hpp"
 #include "gadgets/motion/still.hpp"
 #include "gadgets/parameters.hpp"
@@ -30,6 +28,7 @@
 #include "gadgets/step/beside.hpp"
 #include "gadgets/step/estimated_scatter.hpp"
 #include "gadgets/step/renewals.hpp"
+#include "gadgets/step/run_record.hpp"
 #include "kernels/memory/devices.hpp"
 #include "kernels/ring/correct/event_terms.hpp"
 #include "kernels/ring/scatter/scatter_scanner.hpp"
@@ -113,9 +112,7 @@ struct SingleScatterGadget {
       param<&Params::file>("file", in_run_folder,
                            "Name of the last estimate in the output folder, .nii or .nii.gz, which event_corrections "
                            "can read; beside it, as .tofs, what a run that was killed goes on from"),
-      param<&Params::resume_from>("resume_from",
-                                  "Folder of a run that was killed: what it knew of its scatter at its checkpoint's "
-                                  "update is taken from there"),
+      param<&Params::resume_from>("resume_from", resume_scatter_words),
       param<&Params::backend>("backend", "Where the scatter is computed"));
   static constexpr bool own_thread = true;
   static constexpr bool harmless = true;
@@ -141,7 +138,7 @@ struct SingleScatterGadget {
     const EventSubset& subset = *inputs.events;
     const Estimate& estimate = *inputs.image;
     if (const EventBatch* sample = subset.sample(); sample && sample->scanner && !scatter_) {
-      record(context, [&] { record_->begin(); });
+      if (record_) record_->begin(context);
       set_scanner(sample->scanner);
     }
     if (const EventBatch* sample = subset.sample()) require_still(*sample, "single_scatter");
@@ -235,53 +232,26 @@ struct SingleScatterGadget {
     const std::uint64_t seen_before = tails_->noted().seen;
     for (std::size_t i = first; i < subset.batches.size(); ++i) tails_->add(*subset.batches[i]);
     if (tails_->noted().seen > seen_before)
-      record(context, [&] { record_->noted(subset.step.update, tails_->noted(), seen_before); });
+      record(context, [&](TermsRecord& to) { record_tails(to, subset.step.update, tails_->noted(), seen_before); });
   }
 
+  // A live run that makes scatter anew all the time goes on with another one.
   void begin_record(Context& context) {
-    const auto name = record_of(p_.file);
-    const auto file = context.output_file(name);
-    if (p_.resume_from.empty()) {
-      record_.emplace(file);
-      return;
-    }
-    const std::int64_t update = checkpoint_step(p_.resume_from).update;
-    const bool is_folder = std::filesystem::is_directory(p_.resume_from);
-    const auto from = (is_folder ? p_.resume_from : p_.resume_from.parent_path()) / name;
-    if (update > 0 && !std::filesystem::exists(from))
-      context.log().warning(
-          fmt::format("there is no {}: the scatter is made anew, of the image that the run goes on from, so the image "
-                      "is not quite that of a run that was not killed",
-                      from.string()));
-    known_ = ScatterRecord::read(from, update);
-    record_ = ScatterRecord::going_on(file, from, update);
+    record_.emplace(p_.file, p_.resume_from, context);
+    if (record_->update() == 0) return;
+    known_ = read_scatter_record(record_->from(), record_->update());
     if (!known_.estimate) return;
     terms_ = std::make_shared<const ScatterTerms>(known_.estimate);
     reference_s_ = known_.reference_s;
     renewals_.go_on(known_.iteration);
     said_.made();
   }
-  static std::filesystem::path record_of(const std::filesystem::path& file) {
-    const std::string name = file.string();
-    return name.substr(0, name.rfind(".nii")) + ".tofs";
-  }
-  // A run goes on without a record, as on a full disk.
-  void record(Context& context, const std::function<void()>& write) {
-    if (!record_) return;
-    try {
-      write();
-    } catch (const std::system_error& error) {
-      context.log().warning(
-          fmt::format("if this run is killed, it cannot go on with the scatter that it has, but with one made anew: {}",
-                      error.what()));
-      std::error_code not_there;
-      std::filesystem::remove(record_->file(), not_there);
-      record_.reset();
-    }
+  void record(Context& context, const std::function<void(TermsRecord&)>& work) {
+    if (record_) record_->write(context, work);
   }
 
   void begin_anew(const UpdateStep& step, Context& context) {
-    record(context, [&] { record_->begun_anew(step.update); });
+    record(context, [&](TermsRecord& to) { to.append(TermsEntry::begun_anew, step.update); });
     beside_.drop();
     terms_ = nullptr;
     renewals_.begin_anew();
@@ -331,7 +301,8 @@ struct SingleScatterGadget {
     if (made.tails) tell(*made.tails, context);
     reference_s_ = made.reference_s;
     terms_ = std::make_shared<const ScatterTerms>(made.scatter);
-    record(context, [&] { record_->made(step.update, *made.scatter, step.iteration, made.reference_s); });
+    record(context,
+           [&](TermsRecord& to) { record_scatter(to, step.update, *made.scatter, step.iteration, made.reference_s); });
     said_.made();
     context.log().info(
         fmt::format("single scatter at {} points, {}: {:.1f} s", scatter_->points(), when(step), made.seconds));
@@ -439,9 +410,9 @@ struct SingleScatterGadget {
   Renewals renewals_;
   SaidOfScatter said_ = SaidOfScatter(renewals_.first());
   double reference_s_ = 1;
-  std::optional<ScatterRecord> record_;  // none where it cannot be written, or the run cannot go on from it
-  RecordedScatter known_;                // of the run that this one goes on from, until the scanner is known
-  std::int64_t of_update_ = 0;           // that met the image of which the scatter was made, or is being made
+  std::optional<RunRecord> record_;  // none of a run that cannot go on from it
+  RecordedScatter known_;            // of the run that this one goes on from, until the scanner is known
+  std::int64_t of_update_ = 0;       // that met the image of which the scatter was made, or is being made
   bool is_warned_ = false;
   Beside<Made> beside_;  // last: its work uses the others
 };

@@ -219,6 +219,35 @@ TEST_CASE("DIRECT: the tails of scatter see counts of 16 bits as they see floats
   CHECK(factor_of(", counts: uint16") == factor_of(""));
 }
 
+TEST_CASE("DIRECT: a run with scatter that broke off goes on to the image of a run that did not, to the last bit") {
+  const TemporaryFolder folder;
+  DirectPipeline with = scattered_water(folder);
+  with.events = 100'000;
+  with.subsets = "subsets: 3, iterations: 4";
+  with.deposit = ", most_lines: 50000";
+  const auto run = [&](const std::string& out, const std::string& fault, const std::string& resume_from) {
+    with.projector = "lor_fwhm_mm: 7.5" + fault;
+    std::string pipeline = with_direct_scatter(with, ", at_iterations: [2, 3], most_lines: 50000");
+    const std::string point = "point_mm: 30";
+    pipeline.replace(pipeline.find(point), point.size(), "point_mm: 50");
+    pipeline += "  checkpoint: {use: checkpoint_writer, from: estimate, every_s: 0}\n";
+    if (!resume_from.empty()) pipeline = "resume_from: " + (folder / resume_from).string() + "\n" + pipeline;
+    return run_pipeline(pipeline, folder / out);
+  };
+  const auto voxels = [] { return last_image()->image->voxels.to_vector(); };
+  REQUIRE(run("whole", "", "").exit_code == 0);
+  const std::vector<float> whole = voxels();
+  for (const int at : {2, 5, 6, 8, 11}) {  // the first of 12 updates is message 1
+    CAPTURE(at);
+    const std::string broken = fmt::format("broken{}", at), on = at % 2 == 0 ? broken : broken + "_on";
+    CHECK(run(broken, fmt::format(", fault: {{throw_at: {}, delay_ms: 20}}", at), "").exit_code == 1);
+    const RunReport went_on = run(on, "", broken);
+    REQUIRE_MESSAGE(went_on.exit_code == 0, (went_on.errors.empty() ? "the books" : went_on.errors.front().text()));
+    CHECK(voxels() == whole);
+    CHECK(text_of(folder / on / "scatter.tofs") == text_of(folder / "whole" / "scatter.tofs"));
+  }
+}
+
 TEST_CASE("live_histo has the scatter of a file in every image, and the offline one's bits in the last") {
   RingWithScatter with;
   const auto image_of = [&](const std::string& histo, const std::string& views) {

@@ -71,22 +71,22 @@ TEST_CASE("a record of scatter has what was known after each update, however eve
   const Phantom phantom = water_in_a_ring();
   const auto batches = batches_beside(phantom, 6);
   ScatterTails tails(attenuation_per_mm(phantom));
-  ScatterRecord record(folder / "a.tofs");
+  TermsRecord record(folder / "a.tofs");
   record.begin();
   std::vector<ScatterTails::Noted> after;
   for (std::size_t n = 0; n < batches.size(); ++n) {
     const auto update = static_cast<std::int64_t>(n + 1);
     const std::uint64_t seen = tails.noted().seen;
     tails.add(batches[n], batches[0].count * 2);  // from the third on every second event, then every fourth
-    record.noted(update, tails.noted(), seen);
-    if (n == 3) record.made(update, estimate_of(0.1f), 2, 3.5);
-    if (n == 4) record.begun_anew(update);
+    record_tails(record, update, tails.noted(), seen);
+    if (n == 3) record_scatter(record, update, estimate_of(0.1f), 2, 3.5);
+    if (n == 4) record.append(TermsEntry::begun_anew, update);
     after.push_back(tails.noted());
   }
   REQUIRE(after.back().stride >= 4);
   REQUIRE(after.back().events.size() > 100);
   for (std::size_t n = 0; n < after.size(); ++n) {
-    const RecordedScatter known = ScatterRecord::read(folder / "a.tofs", static_cast<std::int64_t>(n + 1));
+    const RecordedScatter known = read_scatter_record(folder / "a.tofs", static_cast<std::int64_t>(n + 1));
     check_same_tails(known.tails, after[n]);
     CHECK(static_cast<bool>(known.estimate) == (n == 3));
     if (n != 3) continue;
@@ -96,31 +96,31 @@ TEST_CASE("a record of scatter has what was known after each update, however eve
     CHECK(known.iteration == 2);
     CHECK(known.reference_s == 3.5);
   }
-  CHECK_FALSE(ScatterRecord::read(folder / "a.tofs", 0).has_tails);
+  CHECK_FALSE(read_scatter_record(folder / "a.tofs", 0).has_tails);
 
   // A run that goes on from the third update, in its own folder, forgets what the other one did after it.
-  ScatterRecord on = ScatterRecord::going_on(folder / "a.tofs", folder / "a.tofs", 3);
+  TermsRecord on = TermsRecord::going_on(folder / "a.tofs", folder / "a.tofs", 3);
   on.begin();
-  check_same_tails(ScatterRecord::read(folder / "a.tofs", 100).tails, after[2]);
+  check_same_tails(read_scatter_record(folder / "a.tofs", 100).tails, after[2]);
 }
 
 TEST_CASE("a record of scatter that was cut short is read as far as it goes, and a damaged one refused") {
   const TemporaryFolder folder;
   const auto file = folder / "b.tofs";
-  ScatterRecord record(file);
+  TermsRecord record(file);
   record.begin();
-  record.made(1, estimate_of(1), 2, 1);
+  record_scatter(record, 1, estimate_of(1), 2, 1);
   const auto first = std::filesystem::file_size(file);
-  record.made(2, estimate_of(2), 3, 1);
+  record_scatter(record, 2, estimate_of(2), 3, 1);
   for (const std::uintmax_t bytes : {first + 1, first + 40}) {
     std::filesystem::copy_file(file, folder / "cut", std::filesystem::copy_options::overwrite_existing);
     std::filesystem::resize_file(folder / "cut", bytes);
-    CHECK(ScatterRecord::read(folder / "cut", 2).estimate->values[0] == 1);
+    CHECK(read_scatter_record(folder / "cut", 2).estimate->values[0] == 1);
   }
   append_to(file, std::string(64, 'x'));
-  CHECK_THROWS_WITH(ScatterRecord::read(file, 9), doctest::Contains("delete it, and the scatter is estimated anew"));
-  CHECK_FALSE(ScatterRecord::read(folder / "none", 9).estimate);
-  ScatterRecord nowhere(folder / "no" / "folder.tofs");
+  CHECK_THROWS_WITH(read_scatter_record(file, 9), doctest::Contains("delete it, and the scatter is estimated anew"));
+  CHECK_FALSE(read_scatter_record(folder / "none", 9).estimate);
+  TermsRecord nowhere(folder / "no" / "folder.tofs");
   CHECK_THROWS_AS(nowhere.begin(), std::system_error);
 }
 // SPDX-License-Identifier: Apache-2.0
