@@ -68,15 +68,15 @@ Grid box_about(const Grid& grid, double reach_mm) {
   return box;
 }
 
-/// Every `stride`-th event of a batch on the host, from number `first` on.
-EventBatch every(const EventBatch& batch, std::int64_t first, std::int64_t stride) {
-  EventBatch some{.count = batch.count > first ? (batch.count - first - 1) / stride + 1 : 0};
+/// Some events of a batch on the host.
+EventBatch those(const EventBatch& batch, const std::vector<std::int64_t>& numbers) {
+  EventBatch some{.count = static_cast<std::int64_t>(numbers.size())};
   some.detectors = batch.detectors;
   some.tof = batch.tof;
   const auto take = [&]<class T>(Buffer<T>& to, const Buffer<T>& from) {
     if (from.empty()) return;
     to = Buffer<T>(Memory::host, some.count);
-    for (std::int64_t i = 0; i < some.count; ++i) to[i] = from[first + i * stride];
+    for (std::int64_t i = 0; i < some.count; ++i) to[i] = from[numbers[static_cast<std::size_t>(i)]];
   };
   take(some.detector1, batch.detector1);
   take(some.detector2, batch.detector2);
@@ -85,6 +85,24 @@ EventBatch every(const EventBatch& batch, std::int64_t first, std::int64_t strid
   take(some.additive, batch.additive);
   take(some.counts, batch.counts);
   return some;
+}
+
+/// Which voxels lie within the body: they and all their neighbours are body.
+std::vector<std::uint8_t> within(const Image& body) {
+  const Grid& grid = body.grid;
+  std::vector<std::uint8_t> made(static_cast<std::size_t>(grid.voxels()));
+  const auto is_surrounded = [&](int i, int j, int k) {
+    for (int z = k - 1; z <= k + 1; ++z)
+      for (int y = j - 1; y <= j + 1; ++y)
+        for (int x = i - 1; x <= i + 1; ++x)
+          if (!(body.voxels[grid.index(x, y, z)] > 0)) return false;
+    return true;
+  };
+  for (int k = 1; k + 1 < grid.size[2]; ++k)
+    for (int j = 1; j + 1 < grid.size[1]; ++j)
+      for (int i = 1; i + 1 < grid.size[0]; ++i)
+        made[static_cast<std::size_t>(grid.index(i, j, k))] = is_surrounded(i, j, k);
+  return made;
 }
 
 double middle_z(const SinogramPlace& place) {
@@ -188,6 +206,7 @@ double TailFit::at(double z) const {
 
 ScatterTails::ScatterTails(const Image& mu_per_mm, double margin_mm, double reach_mm, double least_mu_per_mm)
     : body_(body_of(mu_per_mm, margin_mm, least_mu_per_mm)),
+      within_(within(body_)),
       through_body_(body_, Backend::cpu),
       box_(box_about(body_.grid, reach_mm)) {}
 
@@ -197,26 +216,58 @@ void ScatterTails::add(const EventBatch& batch, std::int64_t most_events) {
   noted_.has_tof = !batch.tof_mm.empty() && batch.tof.sigma_mm > 0;
   noted_.exposed_s += batch.duration_s * batch.exposure;
   const std::uint64_t begin = std::exchange(noted_.seen, noted_.seen + static_cast<std::uint64_t>(batch.count));
-  const std::uint64_t first = (noted_.stride - begin % noted_.stride) % noted_.stride;
-  const EventBatch some =
-      on_host(batch.memory())
-          ? every(batch, static_cast<std::int64_t>(first), static_cast<std::int64_t>(noted_.stride))
-          : every(batch.to(Memory::host), static_cast<std::int64_t>(first), static_cast<std::int64_t>(noted_.stride));
-  if (some.count == 0) return;
+  const EventBatch copy = on_host(batch.memory()) ? EventBatch{} : batch.to(Memory::host);
+  const EventBatch& here = on_host(batch.memory()) ? batch : copy;
+  const EventView all = here.view();
+  const detail::Reach reach(box_, 0);
+  const auto stride = static_cast<std::int64_t>(noted_.stride);
+  std::vector<std::int64_t> numbers;  // of events that may have missed the body
+  for (std::int64_t i = static_cast<std::int64_t>((noted_.stride - begin % noted_.stride) % noted_.stride);
+       i < here.count; i += stride) {
+    ++noted_.looked_at;
+    const Lor lor = all.lor(i);
+    if (reach.touches(lor.end1, lor.end2) && !is_seen_in_body(lor)) numbers.push_back(i);
+  }
+  const EventBatch some = those(here, numbers);
   const EventView events = some.view();
   Buffer<float> left(Memory::host, some.count);
   std::ranges::fill(left.span(), 1.0f);
-  through_body_.apply(events, left.data());
-  const detail::Reach reach(box_, 0);
+  if (some.count > 0) through_body_.apply(events, left.data());
   for (std::int64_t i = 0; i < some.count; ++i) {
-    const Lor lor = events.lor(i);
-    if (left[i] < beside || !reach.touches(lor.end1, lor.end2)) continue;
-    noted_.events.push_back({sinogram_place(lor), events.additive ? events.additive[i] : 0.0f,
+    if (left[i] < beside) continue;
+    noted_.events.push_back({sinogram_place(events.lor(i)), events.additive ? events.additive[i] : 0.0f,
                              noted_.has_tof ? events.bin_width_mm(i) : 1.0f, events.counts ? events.counts[i] : 1.0f,
-                             begin + first + static_cast<std::uint64_t>(i) * noted_.stride});
+                             begin + static_cast<std::uint64_t>(numbers[static_cast<std::size_t>(i)])});
   }
-  noted_.looked_at += static_cast<std::uint64_t>(some.count);
   while (noted_.looked_at > static_cast<std::uint64_t>(most_events)) thin_out();
+}
+
+bool ScatterTails::is_seen_in_body(const Lor& lor) const {
+  const Grid& grid = body_.grid;
+  const Vec3 way = lor.end2 - lor.end1;
+  float from = 0, to = 1;
+  for (int axis = 0; axis < 3; ++axis) {
+    const float low = grid.origin_mm[axis] - 0.5f * grid.voxel_mm[axis],
+                high = low + static_cast<float>(grid.size[axis]) * grid.voxel_mm[axis];
+    if (way[axis] == 0) continue;
+    const float a = (low - lor.end1[axis]) / way[axis], b = (high - lor.end1[axis]) / way[axis];
+    from = std::max(from, std::min(a, b));
+    to = std::min(to, std::max(a, b));
+  }
+  if (!(from < to)) return false;
+  constexpr int samples = 12, apart = 5;  // in an order that begins in the middle and comes to all of them
+  for (int n = 0; n < samples; ++n) {
+    const float share = (static_cast<float>((samples / 2 + apart * n) % samples) + 0.5f) / samples;
+    const Vec3 at = lor.end1 + (from + share * (to - from)) * way;
+    int voxel[3];
+    bool is_inside = true;
+    for (int axis = 0; axis < 3; ++axis) {
+      voxel[axis] = static_cast<int>(std::floor((at[axis] - grid.origin_mm[axis]) / grid.voxel_mm[axis] + 0.5f));
+      is_inside = is_inside && voxel[axis] >= 0 && voxel[axis] < grid.size[axis];
+    }
+    if (is_inside && within_[static_cast<std::size_t>(grid.index(voxel[0], voxel[1], voxel[2]))] != 0) return true;
+  }
+  return false;
 }
 
 void ScatterTails::thin_out() {

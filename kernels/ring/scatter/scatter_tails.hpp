@@ -82,10 +82,13 @@ class ScatterTails {
     float value = 0;
   };
   void thin_out();
+  /// Whether a line passes well within the body, as most do; where some of its points do not tell, it has to be followed.
+  bool is_seen_in_body(const Lor& lor) const;
   void find_pairs(const std::shared_ptr<const Scanner>& scanner);
   static std::vector<Mixed> mixed(const std::vector<TailEvent>& noted, const ScatterEstimate& estimate);
 
-  Image body_;  // 1 / mm where there is body, so that no line through it is left
+  Image body_;                        // 1 / mm where there is body, so that no line through it is left
+  std::vector<std::uint8_t> within_;  // of its voxels: 1 where all neighbours are body too
   Attenuation through_body_;
   Grid box_;  // one voxel
   Noted noted_;
