@@ -1,11 +1,14 @@
-# What `cpack` makes in the build folder of what `cmake --install` installs: `cpack -G DEB` four Debian packages, which
-# depend on the packages of the libraries that they are linked with; `cpack -G TGZ` an archive that holds these libraries
+# What `cpack` makes in the build folder of what `cmake --install` installs: `cpack -G DEB` four Debian packages, five where
+# there is MPI, which depend on the packages of the libraries that they are linked with; `cpack -G TGZ` an archive that holds these libraries
 # and runs where it is unpacked. share/doc/packages.md describes them; tools/package makes them from the source tree.
 set(CPACK_GENERATOR DEB TGZ)
 set(CPACK_PACKAGE_CONTACT "the authors of tofstream")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Live and offline reconstruction of PET list mode and SPECT views")
 set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_ALL program libraries development python)
+if(TARGET tofstream_mpi)
+  list(APPEND CPACK_COMPONENTS_ALL mpi)
+endif()
 set(CPACK_PACKAGE_FILE_NAME tofstream-${PROJECT_VERSION}-linux-${CMAKE_SYSTEM_PROCESSOR})
 
 set(CPACK_DEB_COMPONENT_INSTALL ON)
@@ -45,6 +48,11 @@ set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/share/packag
                                               ${PROJECT_SOURCE_DIR}/share/packaging/debian/prerm)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_COMPONENT_PYTHON_DESCRIPTION "Projectors and pipelines in Python, and the package that Python gadgets use.")
+
+set(CPACK_DEBIAN_MPI_PACKAGE_NAME tofstream-mpi)
+set(CPACK_DEBIAN_MPI_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "libtofstream0 ${same_build}")
+set(CPACK_COMPONENT_MPI_DESCRIPTION "What lets processes of tofstream exchange images by MPI.")
 
 # What an installation does not have and a package must: cmake/package/cpack_*.cmake.
 set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_CURRENT_LIST_DIR}/package/cpack_generator.cmake)

@@ -74,7 +74,12 @@ if command -v dpkg-shlibdeps >/dev/null && command -v dpkg-deb >/dev/null; then
   done
   for deb in "$work"/deb/*.deb; do dpkg-deb --extract "$deb" "$work/root"; done
   # What Debian wants of each package, and what an installation for a person does not have.
-  for package in tofstream libtofstream0 libtofstream-dev python3-tofstream; do
+  packages=(tofstream libtofstream0 libtofstream-dev python3-tofstream)
+  if [ -e "$work/prefix/lib/tofstream/libtofstream_mpi.so" ]; then
+    packages+=(tofstream-mpi)
+    grep -q 'libopenmpi\|libmpich' <<<"$(depends tofstream-mpi)" || fail "tofstream-mpi does not depend on MPI, but on: $(depends tofstream-mpi)"
+  fi
+  for package in "${packages[@]}"; do
     [ -s "$work/root/usr/share/doc/$package/copyright" ] || fail "$package has no copyright"
     rm "$work/root/usr/share/doc/$package/copyright"
   done
