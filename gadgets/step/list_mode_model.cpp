@@ -84,6 +84,14 @@ std::string what_would_hold_them(const Grid& grid, const Scanner& scanner) {
   }
 }
 
+// Terms that go with events' ToF bins are no terms of their whole lines.
+void require_whole_lines(const EventBatch& batch) {
+  if (!batch.tof_mm.empty())
+    throw std::runtime_error(
+        "the events' randoms and scatter are those of ToF bins, and the projector has tof: false: write it at the "
+        "pipeline's top, so that they become those of whole lines");
+}
+
 class ListModeModel final : public SystemModel<EventBatch> {
  public:
   explicit ListModeModel(ListModeSettings settings) : settings_(std::move(settings)) {}
@@ -140,6 +148,8 @@ class ListModeModel final : public SystemModel<EventBatch> {
 
   std::shared_ptr<const Quantity> quantity(const EventSubset& subset, const NamedCorrection* by_terms,
                                            Context& context) override {
+    if (by_terms && !settings_.tof)
+      for (const auto& batch : subset.batches) require_whole_lines(*batch);
     return quantity_.of(subset.quantity, by_terms, context);
   }
 
@@ -215,10 +225,7 @@ class ListModeModel final : public SystemModel<EventBatch> {
 EventView list_mode_view(const EventBatch& batch, bool uses_tof) {
   EventView events = batch.view();
   if (uses_tof || batch.tof_mm.empty()) return events;
-  if (!batch.additive.empty())
-    throw std::runtime_error(
-        "the events' randoms and scatter are those of ToF bins, and the projector has tof: false: write it at the "
-        "pipeline's top, so that they become those of whole lines");
+  if (!batch.additive.empty()) require_whole_lines(batch);
   events.tof_mm = nullptr;
   return events;
 }

@@ -169,6 +169,9 @@ TEST_CASE("without ToF all terms are those of whole lines, and a pipeline of whi
     CHECK_MESSAGE(ran.err.find(words) != std::string::npos, ran.err);
   };
   refused("projected", "and the projector has tof: false: write it at the pipeline's top");
+  const CommandResult alone = run("alone", "--set projected.tof=false --set 'corrected.randoms={from: none}'");
+  CHECK(alone.code == 1);
+  CHECK_MESSAGE(alone.err.find("and the projector has tof: false") != std::string::npos, alone.err);
   refused("scatter", "the events have ToF, and this gadget has tof: false: write it at the pipeline's top");
 }
 
