@@ -66,11 +66,14 @@ Deflated deflated(const Piece& piece) {
   result.bytes = std::make_unique_for_overwrite<std::byte[]>(most_deflated_bytes);
   auto* const raw = reinterpret_cast<std::uint8_t*>(const_cast<std::byte*>(piece.raw.data()));  // it is only read
   result.crc = ::crc32_gzip_refl(0, raw, piece.raw.size());
-  constexpr std::size_t work_bytes = ISAL_DEF_LVL1_DEFAULT;
-  const auto work = std::make_unique_for_overwrite<std::uint8_t[]>(work_bytes);
+  // Levels 1 and 2 hash the address of `stream` where they should hash the third byte of the piece (ISA-L 2.30 to 2.32,
+  // igzip_icf_body_h1_gr_bt.asm at .write_first_byte): now and then other matches, and other bytes of the same file.
+  // Level 3 reads beyond what it has written of its work space, which is therefore zeros.
+  constexpr std::size_t work_bytes = ISAL_DEF_LVL3_DEFAULT;
+  const auto work = std::make_unique<std::uint8_t[]>(work_bytes);
   const auto stream = std::make_unique<isal_zstream>();
   ::isal_deflate_stateless_init(stream.get());
-  stream->level = 1;
+  stream->level = 3;
   stream->level_buf = work.get();
   stream->level_buf_size = work_bytes;
   stream->gzip_flag = IGZIP_DEFLATE;
