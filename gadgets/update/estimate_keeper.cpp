@@ -102,6 +102,7 @@ std::shared_ptr<Image> EstimateKeeper::copy() const {
 Estimate EstimateKeeper::updated(std::shared_ptr<const Image> next, const Projected& projected, Context& context,
                                  std::map<std::string, double> kept) {
   require_resumable(projected.step);
+  tell_of_resume(context);
   rest_.note(image_, next, projected.step, context);
   image_ = std::move(next);
   kept_ = std::move(kept);
@@ -179,6 +180,17 @@ void EstimateKeeper::require_resumable(const UpdateStep& step) {
       fmt::format("the first subset is of update {}, and this image is of update {}: set resume_from of this gadget to "
                   "the folder that the gadget before the projector has",
                   step.update, resumed_.update));
+}
+
+// A folder of another run, or one without a checkpoint, would else pass for the run that was to go on.
+void EstimateKeeper::tell_of_resume(Context& context) {
+  if (resume_from_.empty() || has_frames_ || std::exchange(has_told_, true)) return;
+  if (!is_resumed())
+    return context.log().warning(fmt::format(
+        "resume_from: there is no checkpoint in {}: the run begins with the start image", resume_from_.string()));
+  context.log().info(fmt::format("goes on from update {}, of iteration {}, by the checkpoint in {}", resumed_.update,
+                                 resumed_.iteration, resume_from_.string()));
+  context.report("resumed_update", resumed_.update);
 }
 
 void EstimateKeeper::take(Checkpoint checkpoint) {

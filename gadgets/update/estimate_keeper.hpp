@@ -75,12 +75,14 @@ class EstimateKeeper {
   Estimate recalled(const Projected& projected);
   void take(Checkpoint checkpoint);
   void require_resumable(const UpdateStep& step);
+  void tell_of_resume(Context& context);
   void place();
 
   std::string algorithm_;
   std::filesystem::path resume_from_;  // empty: it begins with the start image
   bool has_frames_ = false;            // whose images lie there
   bool has_begun_ = false;             // a subset has come
+  bool has_told_ = false;              // where it goes on
   Grid grid_;
   std::optional<GridWish> wish_;  // where the scanner decides the grid
   float start_value_;

@@ -21,9 +21,15 @@ dispatcher=$!
 
 # Before the job's time is over, or at scancel --batch --signal=TERM: runs write what has come, and their clients get it.
 trap 'kill -TERM $dispatcher' TERM
-wait $dispatcher
-code=$?
-while kill -0 $dispatcher 2>/dev/null; do wait $dispatcher; code=$?; done
+while kill -0 $dispatcher 2>/dev/null; do
+  wait -n $step $dispatcher
+  code=$?
+  if ! kill -0 $step 2>/dev/null; then  # no server is left
+    kill -TERM $dispatcher
+    wait $dispatcher
+    break
+  fi
+done
 kill -TERM $step 2>/dev/null
 wait $step
 exit $code

@@ -42,9 +42,11 @@ struct ResumableResult {
     for (const Image& image : read_nifti_volumes(folder / "image.nii.gz")) images.push_back(image.voxels.to_vector());
     return images;
   }
-  std::int64_t projected() const {
-    const auto& figures = std::ranges::find(report.gadgets, "projected", &GadgetReport::name)->figures;
-    return figures.contains("updates_projected") ? std::get<std::int64_t>(figures.at("updates_projected")) : 0;
+  std::int64_t projected() const { return figure("projected", "updates_projected"); }
+  std::int64_t went_on_from() const { return figure("estimate", "resumed_update"); }
+  std::int64_t figure(const char* gadget, const char* name) const {
+    const auto& figures = std::ranges::find(report.gadgets, gadget, &GadgetReport::name)->figures;
+    return figures.contains(name) ? std::get<std::int64_t>(figures.at(name)) : 0;
   }
   std::string error() const { return report.errors.empty() ? "" : report.errors[0].text(); }
 };
@@ -150,7 +152,9 @@ TEST_CASE("SVRG goes on from the last anchor, wherever it ended, to the image of
     const ResumableResult resumed = whole_resumable(resumed_from(run, broken), folder / fmt::format("resumed{}", at));
     check_same(resumed, whole);
     CHECK(resumed.projected() + update == whole.projected());
+    CHECK(resumed.went_on_from() == update);
   }
+  CHECK(whole.went_on_from() == 0);
 }
 
 TEST_CASE("SVRG that ends again after it went on still comes to the same image") {
