@@ -101,6 +101,13 @@ gadgets:
   checkpoint: {use: checkpoint_writer, from: estimate, every_s: 0}
 image: {voxel_mm: [6, 6, 6]}
 YAML
+  cat >pipelines/served.yaml <<YAML
+include: $source/pipelines/live/served_osem.yaml
+gadgets:
+  subsets: {subsets: 4, iterations: 2}
+  projected: {sensitivity: {sampled_pairs: 50000}}
+image: {voxel_mm: [6, 6, 6]}
+YAML
   tofstream run pipelines/small.yaml --input scan.petsird --ranks 2 --out threads --quiet
 }
 
@@ -170,7 +177,7 @@ a_fleet() {
   until_true 30 'grep -q "serving at" fleet.log'
   local k sending=()
   for k in 1 2; do
-    on_second tofstream send tcp://gpu1:5557 --pipeline small --input scan.petsird --out sent-$k --quiet --patience 60 \
+    on_second tofstream send tcp://gpu1:5557 --pipeline served --input scan.petsird --out sent-$k --quiet --patience 60 \
       --key keys/person.secret.yaml --server-key keys/fleet.public.yaml &
     sending+=($!)
   done

@@ -147,6 +147,8 @@ TEST_CASE_FIXTURE(Allowed, "only the folder's pipelines have names, and only tho
   for (const char* name : {"../small", "/etc/passwd", "smal", "offline", "small.yaml/", ""})
     CHECK_MESSAGE(refusal({.pipeline = name}) != "", name);
   CHECK(says(refusal({.pipeline = "smal"}), "did you mean 'small'?"));
+  CHECK(says(refusal({.pipeline = "offline"}), "cannot offer it: offline: a pipeline for a server has one source"));
+  CHECK(says(refusal({.pipeline = "broken"}), "broken.yaml has errors, which 'tofstream check' on the server tells"));
 
   std::filesystem::create_directories(options.permissions.pipelines / "live");
   offer("live/lower", served());

@@ -229,21 +229,25 @@ void throw_if_any(const Problems& problems) {
   if (!problems.empty()) throw ConfigErrors(problems.all());
 }
 
-bool can_serve(const fs::path& file) {
+// Empty: it can be. What is wrong with a pipeline that has errors `check` tells its author.
+std::string why_not_served(const fs::path& file) {
   try {
     Problems problems;
     check_ends(load_pipeline(file), problems);
-    return problems.empty();
-  } catch (const std::exception&) {  // a pipeline with errors; `check` tells them to its author
-    return false;
+    return problems.empty() ? "" : problems.all().front().message;
+  } catch (const std::exception&) {
+    return fmt::format("{} has errors, which 'tofstream check' on the server tells", file.filename().string());
   }
+}
+
+std::vector<fs::path> own_files(const Permissions& permissions) {
+  return permissions.pipelines.empty() ? std::vector<fs::path>() : yaml_files_in(permissions.pipelines);
 }
 
 // The pipelines in and below the server's folder that clients may name.
 std::vector<fs::path> offered_files(const Permissions& permissions) {
-  if (permissions.pipelines.empty()) return {};
-  std::vector<fs::path> files = yaml_files_in(permissions.pipelines);
-  std::erase_if(files, [](const fs::path& file) { return !can_serve(file); });
+  std::vector<fs::path> files = own_files(permissions);
+  std::erase_if(files, [](const fs::path& file) { return !why_not_served(file).empty(); });
   return files;
 }
 
@@ -276,6 +280,9 @@ Pipeline own_pipeline(const Hello& hello, const Permissions& permissions) {
   const std::vector<fs::path> files = offered_files(permissions);
   const auto file = std::ranges::find_if(files, [&](const fs::path& one) { return one.stem() == hello.pipeline; });
   if (file == files.end()) {
+    for (const fs::path& one : own_files(permissions))
+      if (one.stem() == hello.pipeline) problems.add({}, "the server cannot offer it: " + why_not_served(one));
+    throw_if_any(problems);
     const std::vector<std::string> names = offered_pipelines(permissions);
     problems.add({}, fmt::format("the server offers no pipeline '{}'{}; it has: {}", hello.pipeline,
                                  did_you_mean(hello.pipeline, names),
