@@ -11,8 +11,9 @@ set -u
 port=${TOFSTREAM_PORT:-5557} server_port=${TOFSTREAM_SERVER_PORT:-5558} keys=${TOFSTREAM_KEYS:-keys}
 servers=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | sed "s|.*|tcp://&:$server_port|" | paste -sd,)
 
-srun --kill-on-bad-exit=0 tofstream serve "tcp://*:$server_port" ${TOFSTREAM_SERVE---gpus all} --drain-s 30 \
-    --pipelines "${TOFSTREAM_PIPELINES:-pipelines}" --out "${TOFSTREAM_OUT:-served-${SLURM_JOB_ID:-0}}" \
+export out=${TOFSTREAM_OUT:-served-${SLURM_JOB_ID:-0}}  # in which each server has a folder of its own
+srun --kill-on-bad-exit=0 bash -c 'exec tofstream serve --out "$out/$SLURMD_NODENAME" "$@"' serve \
+    "tcp://*:$server_port" ${TOFSTREAM_SERVE---gpus all} --drain-s 30 --pipelines "${TOFSTREAM_PIPELINES:-pipelines}" \
     --key "$keys/fleet.secret.yaml" --allowed-keys "$keys/fleet.public.yaml" &
 step=$!
 tofstream dispatch "tcp://*:$port" --servers "$servers" --wait 120 \

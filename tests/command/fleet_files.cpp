@@ -89,7 +89,7 @@ TEST_CASE_FIXTURE(Fleet, "the script for Slurm runs a fleet to which clients con
   const pid_t job = ::fork();
   if (job == 0) {
     ::setenv("PATH", (here + "/bin:" + std::getenv("PATH")).c_str(), 1);
-    ::setenv("SLURM_JOB_NODELIST", "node1", 1);
+    for (const char* name : {"SLURM_JOB_NODELIST", "SLURMD_NODENAME"}) ::setenv(name, "node1", 1);
     ::setenv("TOFSTREAM_PORT", std::to_string(ports[0]).c_str(), 1);
     ::setenv("TOFSTREAM_SERVER_PORT", std::to_string(ports[1]).c_str(), 1);
     ::setenv("TOFSTREAM_SERVE", "", 1);  // no GPU is asked for
@@ -105,7 +105,7 @@ TEST_CASE_FIXTURE(Fleet, "the script for Slurm runs a fleet to which clients con
                                 here + "/sent --patience 300");
   CHECK_MESSAGE(sent.code == 0, sent.err, text_of(folder / "log"));
   CHECK(std::filesystem::exists(folder / "sent" / "image.nii.gz"));
-  CHECK(std::filesystem::exists(folder / "served-0" / "session-1" / "run.json"));
+  CHECK(std::filesystem::exists(folder / "served-0" / "node1" / "session-1" / "run.json"));
   ::kill(job, SIGTERM);
   int status = 0;
   REQUIRE(::waitpid(job, &status, 0) == job);

@@ -185,6 +185,7 @@ a_fleet() {
     wait "${sending[k - 1]}"
     test -s sent-$k/image.nii.gz
   done
+  [ "$(ls -d served-*/gpu?/session-1 | wc -l)" -eq 2 ]  # one run each
   scancel --batch --signal=TERM "$(squeue -h -o %i)"
   until_true 20 '[ -z "$(squeue -h)" ]'
   [ -z "$(pgrep -x tofstream)" ]
