@@ -107,7 +107,7 @@ struct EventCorrections {
   }
 
   void process(EventBatch batch, Emit<EventBatch>& emit, Context& context) {
-    heed_constant_activity(batch, context);
+    leave_out_what_is_not_needed(batch, context);
     if (batch.singles) {
       take_singles(batch, context);
       return release(emit, context);
@@ -122,16 +122,26 @@ struct EventCorrections {
     release(emit, context);
   }
 
-  // Simulated events may say that their activity does not decay; they say so from the first batch on.
-  void heed_constant_activity(const EventBatch& batch, Context& context) {
-    if (half_life_s_ == 0 || !batch.quantity) return;
-    const CorrectionRecord& decay = (*batch.quantity)[Correction::decay];
-    if (decay.state != CorrectionState::not_needed) return;
-    context.log().info(fmt::format("the events say that their activity does not decay ({}): nothing is corrected for it",
-                                   decay.how));
-    p_.decay = {};
-    half_life_s_ = 0;
-    randoms_ = RandomsInTime(p_.randoms, 0);
+  // Simulated events may say that they lack what is to be corrected; they say so from the first batch on.
+  void leave_out_what_is_not_needed(const EventBatch& batch, Context& context) {
+    if (!batch.quantity) return;
+    const auto is_needless = [&](Correction correction) {
+      return (*batch.quantity)[correction].state == CorrectionState::not_needed;
+    };
+    const auto how = [&](Correction correction) { return (*batch.quantity)[correction].how; };
+    if (half_life_s_ > 0 && is_needless(Correction::decay)) {
+      context.log().info(
+          fmt::format("the events say that their activity does not decay ({}): nothing is corrected for it",
+                      how(Correction::decay)));
+      p_.decay = {};
+      half_life_s_ = 0;
+      randoms_ = RandomsInTime(p_.randoms, 0);
+    }
+    if (scatter_ && is_needless(Correction::scatter)) {
+      context.log().warning(fmt::format("the events say that they have no scatter ({}): scatter.file is left out",
+                                        how(Correction::scatter)));
+      scatter_ = scatter_lines_ = nullptr;
+    }
   }
 
   void take(EventBatch batch, Emit<EventBatch>& emit, Context& context) {
@@ -396,7 +406,7 @@ struct EventCorrections {
       after[Correction::randoms] = {CorrectionState::not_made, p_.randoms.from == RandomsFrom::delayeds
                                                                    ? "no delayed coincidence has come"
                                                                    : "no singles histogram has come"};
-    if (!p_.scatter.file.empty()) made(Correction::scatter, p_.scatter.file.string());
+    if (scatter_) made(Correction::scatter, p_.scatter.file.string());
     if (p_.dead_time.live_fraction != 1)
       made(Correction::dead_time, fmt::format("live fraction {:g}", p_.dead_time.live_fraction));
     if (live_time_) made(Correction::dead_time, p_.dead_time.file.string() + ", by singles");

@@ -29,7 +29,16 @@ std::shared_ptr<const Quantity> ImageQuantity::of(const std::shared_ptr<const Qu
 void ImageQuantity::add_attenuation(Quantity& image, Context& context) {
   const AttenuatedBy& here = sensitivity_.attenuation;
   const AttenuatedBy& there = image.attenuated_by;
-  if (!here.mu_map.empty()) image[Correction::attenuation] = {CorrectionState::made, here.mu_map};
+  if (!here.mu_map.empty()) {
+    CorrectionRecord& record = image[Correction::attenuation];
+    if (record.state == CorrectionState::not_needed) {  // simulated data may say so
+      const std::string needless =
+          fmt::format("the data were not attenuated ({}), and the sensitivity holds {}", record.how, here.mu_map);
+      image.marks.push_back(needless);
+      warn_once(needless + ": the image is too high; leave out `mu_map`", context);
+    }
+    record = {CorrectionState::made, here.mu_map};
+  }
   if (there.gadget.empty() || (there.mu_map.empty() == here.mu_map.empty() && there.checksum == here.checksum)) return;
   const auto has = [](const AttenuatedBy& map) {
     return fmt::format("{} {}", map.gadget, map.mu_map.empty() ? "has none" : "has " + map.mu_map);

@@ -95,4 +95,14 @@ TEST_CASE("attenuation is corrected where the sensitivity holds the map, and map
   attenuated[Correction::randoms].state = CorrectionState::made;
   CHECK(imaged.of(attenuated, mu).marks.size() == 1);
 }
+
+TEST_CASE("a sensitivity with a mu map is told where the data say that nothing attenuated them") {
+  Quantity ideal = in_Bq;
+  ideal[Correction::attenuation] = {CorrectionState::not_needed, "not simulated"};
+  Imaged imaged;
+  CHECK(imaged.of(ideal, {}).marks.empty());
+  const Quantity image = imaged.of(ideal, {.gadget = "", .mu_map = "mu.nii", .checksum = 7});
+  REQUIRE(image.marks.size() == 1);
+  CHECK(image.marks.front() == "the data were not attenuated (not simulated), and the sensitivity holds mu.nii");
+}
 // SPDX-License-Identifier: Apache-2.0

@@ -7,6 +7,7 @@
 #include "gadgets/additive.hpp"
 #include "gadgets/io/nifti/nifti.hpp"
 #include "gadgets/payloads.hpp"
+#include "gadgets/ring/io/scatter_nifti.hpp"
 #include "kernels/correct/decay.hpp"
 #include "kernels/correct/isotopes.hpp"
 #include "kernels/ring/correct/randoms.hpp"
@@ -284,6 +285,26 @@ TEST_CASE("events that say that their activity does not decay are not corrected 
   // As many randoms as delayeds, in each second.
   CHECK(static_cast<double>(events->additive[0]) ==
         approx(12.0 / 120 / 11 / static_cast<double>(scanner()->efficiency(17, 1))).epsilon(0.1));
+}
+
+TEST_CASE("events that say that they have no scatter are not given that of a file") {
+  const TemporaryFolder folder;
+  const std::string file = (folder / "scatter.nii").string();
+  write_scatter(file, {{5, 4, 3, 3, 2}, 100, 30, 50, std::vector<float>(360, 0.5f)});
+  for (const auto state : {CorrectionState::called_for, CorrectionState::not_needed}) {
+    RegisteredGadgetTest<EventBatch> gadget(
+        "event_corrections", fmt::format("{{backend: cpu, reference_s: 1, scatter: {{file: {}}}}}", file));
+    EventBatch batch = batch_of(5, 0, 1);
+    Quantity simulated{.unit = "Bq/mL"};
+    simulated[Correction::scatter] = {state, "not simulated"};
+    batch.quantity = std::make_shared<const Quantity>(simulated);
+    gadget.send(std::move(batch));
+    gadget.finish();
+    const auto events = gadget.out.all().back();
+    const bool is_needed = state == CorrectionState::called_for;
+    CHECK((*events->quantity)[Correction::scatter].state == (is_needed ? CorrectionState::made : state));
+    CHECK((events->additive.empty() || events->additive[0] == 0) == !is_needed);
+  }
 }
 
 TEST_CASE("events say what they were corrected for, and by what") {
