@@ -99,6 +99,9 @@ void HistoFilling::add(EventBatch batch, Context& context) {
 void HistoFilling::begin(const Scanner& scanner, Context& context) {
   const Grid grid = p_.image.grid(&scanner);
   context.report("image", grid_in_words(grid));
+  if (mu_)
+    if (const std::string warning = incomplete_mu_map(p_.mu_map.string(), *mu_, scanner); !warning.empty())
+      context.log().warning(warning);
   set_ = direct_view_set(grid, p_.views, p_.lattice);
   grid_ = grid;
   make_sensitivity(scanner, context);

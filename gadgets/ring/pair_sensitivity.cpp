@@ -101,6 +101,9 @@ ListModeSensitivity pair_sensitivity(const PairSensitivitySettings& p, const Sca
         "mu_map: the data's file of lines has their attenuation, which would count twice: leave the map out");
   const ReadMuMaps mu = read_mu_maps(p.mu_map, p.hardware_mu_map, context.name());
   for (const auto& file : {p.mu_map, p.hardware_mu_map}) warn_of_mu_energy(file, context);
+  if (mu.object)
+    if (const std::string warning = incomplete_mu_map(p.mu_map.string(), *mu.object, scanner); !warning.empty())
+      context.log().warning(warning);
   ListModeSensitivity result{.holds = {.attenuation = mu.by}};
   Sensitivity made = compute_or_load(p, scanner, projectors, mu.maps(), context);
   context.report("sensitivity_exact", made.exact);

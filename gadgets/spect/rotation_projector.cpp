@@ -118,7 +118,14 @@ struct RotationProjector {
       context.log().warning(
           "no point spread: the image is blurred by the collimator. Name the camera (scanner: spect_lehr) or give psf");
     if (made.mu_per_mm) warn_inside_body(views, *made.mu_per_mm, context);
+    if (made.mu_per_mm) warn_of_incomplete_map(p, *made.mu_per_mm, grid, context);
     return made;
+  }
+  static void warn_of_incomplete_map(const Params& p, const Image& mu_per_mm, const Grid& image, Context& context) {
+    const float from = image.origin_mm.z - 0.5F * image.voxel_mm.z;
+    const float to = from + static_cast<float>(image.size[2]) * image.voxel_mm.z;
+    const std::string warning = incomplete_mu_map(p.mu_map.string(), mu_per_mm, from, to);
+    if (!warning.empty()) context.log().warning(warning);
   }
   static void warn_inside_body(const ViewSet& views, const Image& mu_per_mm, Context& context) {
     const auto inside = views_inside_body(views, mu_per_mm);

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "gadgets/io/nifti/mu_map.hpp"
 #include "gadgets/io/image_file.hpp"
+#include "gadgets/io/nifti/mu_map.hpp"
 #include "gadgets/io/nifti/nifti.hpp"
 #include "gadgets/io/shared_files.hpp"
 #include "gadgets/io/yaml/phantom_yaml.hpp"
@@ -26,15 +26,18 @@ struct PhantomOptions {
   bool mu = false;
 };
 
-// The grid of an image, or one about the origin: of the size asked for, else around the whole phantom.
+// The grid of an image, or one about the origin: of the size asked for, else around the whole phantom, of which a mu map
+// shows by a voxel of air on each side that it is the whole.
 Grid grid_of(const Phantom& phantom, const PhantomOptions& options) {
   if (!options.like.empty()) return read_image_file(options.like).grid;
+  const int air = options.mu ? 2 : 0;
   int size[3] = {};
   const Box3 box = phantom.bounds();
   for (int axis = 0; axis < 3; ++axis) {
     const double reach = std::max(std::abs(box.low[axis]), std::abs(box.high[axis]));
-    size[axis] = options.size.empty() ? static_cast<int>(std::ceil(2 * reach / static_cast<double>(options.voxel_mm)))
-                                      : options.size[static_cast<std::size_t>(axis)];
+    size[axis] = options.size.empty()
+                     ? static_cast<int>(std::ceil(2 * reach / static_cast<double>(options.voxel_mm))) + air
+                     : options.size[static_cast<std::size_t>(axis)];
   }
   return Grid::centred(size[0], size[1], size[2], {options.voxel_mm, options.voxel_mm, options.voxel_mm});
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "kernels/types/image.hpp"
+#include "kernels/types/scanner.hpp"
 
 namespace tofstream {
 
@@ -32,6 +33,13 @@ std::optional<double> mu_map_energy_keV(const std::filesystem::path& path);
 /// A warning, in one line, where attenuation is stated for another energy than that of the photons, by more than 5 %;
 /// else empty. Energies that are not known (nothing, or 0) do not differ. `what`: "mu.nii".
 std::string other_mu_energy(const std::string& what, std::optional<double> stated_keV, double photons_keV);
+
+/// A warning, in one line, where a map seems not to hold the whole object: matter as dense as water goes straight through
+/// one of its sides, over 4 cm^2 or more; or no data reach the map. Else empty. `from_mm`, `to_mm`: how far data reach
+/// along z; an end of the map beyond them may cut what it likes. `what`: "mu.nii".
+std::string incomplete_mu_map(const std::string& what, const Image& mu_per_mm, float from_mm, float to_mm);
+/// The same for a scanner's events, which lie between its outermost detectors; where it moved, only the sides count.
+std::string incomplete_mu_map(const std::string& what, const Image& mu_per_mm, const Scanner& scanner);
 
 inline constexpr auto* mu_map_words =
     "NIfTI or Interfile (.hv) of attenuation (1/cm) on any grid; none: no attenuation. event_corrections and the "
