@@ -18,8 +18,6 @@
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/em/image_sum.hpp"
-#else
-#include "kernels/cuda/refuse.hpp"
 #endif
 
 namespace tofstream {
@@ -225,10 +223,10 @@ int nccl_version() {
   return 0;
 }
 NcclId new_nccl_id() {
-  refuse_cuda();
+  throw std::runtime_error(why_no_nccl());
 }
 std::unique_ptr<RankTransport> make_nccl_transport(const NcclId&, int, int) {
-  refuse_cuda();
+  throw std::runtime_error(why_no_nccl());
 }
 
 #endif

@@ -31,13 +31,11 @@ def operators():
     A.gradient(x, counts, additive=b)
     x = tof.osem(A.split(8), counts, additive=b, updates=60, image=x)
     assert np.isfinite(x).all() and abs((A(x) + b).sum() / counts.sum() - 1) < 0.02
-    A.as_scipy()
-    try:
-        import torch  # noqa: F401
-    except ImportError:
-        print("without PyTorch")
-    else:
-        A.as_torch()
+    for module, adapted in ("scipy", A.as_scipy), ("torch", A.as_torch):
+        if importlib.util.find_spec(module) is None:
+            print("without", module)
+        else:
+            adapted()
     if importlib.util.find_spec("cil") is None:
         cil_stand_in.install()
     from cil.framework import AcquisitionGeometry, ImageGeometry

@@ -63,7 +63,7 @@ else
 fi
 
 # The Debian packages together hold the same, and depend on each other and on the libraries that they are linked with.
-if command -v dpkg-shlibdeps >/dev/null && command -v dpkg-deb >/dev/null; then
+if command -v dpkg-shlibdeps >/dev/null && command -v dpkg-deb >/dev/null && command -v file >/dev/null; then
   cpack -G DEB --config "$build/CPackConfig.cmake" -B "$work/deb" >"$work/cpack.log" 2>&1 || { cat "$work/cpack.log" >&2; fail "cpack"; }
   depends() { dpkg-deb --field "$(echo "$work/deb/$1"_*.deb)" Depends; }
   for library in libzmq5 libyaml-cpp0.7 libcairo2 'libc6 (>='; do
@@ -92,6 +92,6 @@ if command -v dpkg-shlibdeps >/dev/null && command -v dpkg-deb >/dev/null; then
   (cd "$work/root/usr" && find . -type f | sort) | diff "$work/installed" - || fail "the packages hold other files than an installation"
   "$work/root/usr/bin/tofstream" docs network --path | grep -q "^$work/root/usr/" || fail "the package's program does not find its files"
 else
-  echo "note: no dpkg-shlibdeps (apt install dpkg-dev), so no Debian packages were made"
+  echo "note: no dpkg-shlibdeps or no file (apt install dpkg-dev file), so no Debian packages were made"
 fi
 # SPDX-License-Identifier: Apache-2.0
