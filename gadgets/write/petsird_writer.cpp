@@ -69,8 +69,8 @@ struct PetsirdWriter {
     edges_mm_ = made.header.scanner.tof_bin_edges_mm.at(0).at(0);
     if (!made.has_efficiencies)
       context.log().warning(
-          "the tables of pair efficiencies would be too large and are left out: images of this file are on no absolute "
-          "scale");
+          "the tables of pair efficiencies would be too large, and a header cannot say how crystals' layers differ: "
+          "efficiencies of pairs are left out, and images of this file are on no absolute scale");
     if (p.singles) petsird::state_singles(made.header.scanner);
     if (p.delayeds) made.header.scanner.delayed_event_policy = made.header.scanner.prompt_event_policy;
     header_ = std::move(made.header);
