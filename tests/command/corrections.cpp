@@ -65,7 +65,15 @@ TEST_CASE("a scan by modules of thousands of crystals is on the absolute scale o
       path("scan.petsird") + " --out " + folder.path().string());
   REQUIRE_MESSAGE(ran.code == 0, ran.err);
   CHECK(statistics(read_nifti(folder / "image.nii.gz"), Cylinder{{0, 0, 0}, 70, 80}).mean == approx(200).epsilon(0.02));
-  CHECK(run_command("inspect --json " + path("scan.petsird")).json()["quantity"]["unit"] == "Bq/mL");
+  CHECK(run_command("inspect --json " + path("scan.petsird")).json()["quantity"]["unit_of_rate"] == "Bq/mL");
+}
+
+TEST_CASE("simulated events of a few ms come with a warning, since a file's times are whole ms") {
+  const TemporaryFolder folder;
+  const auto made = run_command("simulate --quiet --scanner long_axial --phantom uniform_cylinder --events 20000 -o " +
+                                (folder / "short.petsird").string());
+  CHECK(made.code == 0);
+  CHECK_MESSAGE(made.err.find("since a file's times are whole ms") != std::string::npos, made.err);
 }
 
 TEST_CASE("the header of a whole long_axial is small") {
