@@ -14,7 +14,7 @@ namespace tofstream {
 /// The PETSIRD header of a scanner's file, with which a stream or a recording describes its scanner.
 struct ScannerHeader {
   petsird::Header header;
-  bool has_efficiencies = true;  // false if its tables would be too large; images then have no absolute scale
+  bool has_efficiencies = true;  // false if the header cannot hold them; images then have no absolute scale
 };
 
 struct ScannerKind {

@@ -19,6 +19,15 @@ struct MadeHead {
   double reference_s = 1;
   float radial_mm = 1, axial_mm = 1, tof_mm = 1, unused = 0;
 };
+struct RenewalHead {
+  double due_s = 0, place_s = 0;
+  std::int64_t of_update = 0;
+  double reference_s = 1;
+  std::int32_t size[3] = {};  // of the image; 0: none
+  float voxel_mm[3] = {}, origin_mm[3] = {};
+  std::uint32_t has_place = 0;
+};
+static_assert(sizeof(RenewalHead) == 72);
 static_assert(sizeof(NotedHead) == 40 && sizeof(MadeHead) == 48 && sizeof(ScatterTails::TailEvent) == 40);
 
 bool take_noted(const TermsRecord::Entry& entry, RecordedScatter& known) {
@@ -47,21 +56,67 @@ bool take_made(const TermsRecord::Entry& entry, RecordedScatter& known) {
   known.estimate->tof_mm = head->tof_mm;
   known.estimate->values = std::move(*values);
   known.iteration = head->iteration;
+  known.from_update = entry.update;
   known.reference_s = head->reference_s;
   return true;
+}
+
+std::shared_ptr<const Image> image_of(const RenewalHead& head, const std::vector<float>& voxels) {
+  const Grid grid{{head.size[0], head.size[1], head.size[2]},
+                  {head.voxel_mm[0], head.voxel_mm[1], head.voxel_mm[2]},
+                  {head.origin_mm[0], head.origin_mm[1], head.origin_mm[2]}};
+  const bool is_whole = std::ranges::all_of(head.size, [](std::int32_t edge) { return edge > 0; }) &&
+                        grid.voxels() == static_cast<std::int64_t>(voxels.size());
+  if (!is_whole) return nullptr;
+  auto image = std::make_shared<Image>(Image::zeros(grid));
+  std::ranges::copy(voxels, image->voxels.span().begin());
+  return image;
+}
+
+bool take_renewal(const TermsRecord::Entry& entry, RecordedScatter& known) {
+  const auto head = entry.head<RenewalHead>();
+  const auto voxels = head ? entry.values<float>(sizeof(RenewalHead)) : std::nullopt;
+  if (!voxels) return false;
+  RecordedRenewal& renewal = known.renewal.emplace();
+  renewal.times.due_s = head->due_s;
+  if (head->has_place != 0) renewal.times.place_s = head->place_s;
+  renewal.of_update = head->of_update;
+  renewal.reference_s = head->reference_s;
+  if (voxels->empty()) return true;
+  renewal.image = image_of(*head, *voxels);
+  renewal.tails = known.tails;
+  return renewal.image != nullptr;
+}
+
+bool take_shortened(const TermsRecord::Entry& entry, RecordedScatter& known) {
+  const auto to_update = entry.head<std::int64_t>();
+  known.shortened_to = to_update.value_or(0);
+  return to_update.has_value();
+}
+
+// The scatter of a live run does not hold in the passes over all data that follow the scan.
+void begin_anew(RecordedScatter& known) {
+  known.estimate = nullptr;
+  known.iteration = 0;
+  known.renewal.reset();
 }
 
 }  // namespace
 
 RecordedScatter read_scatter_record(const std::filesystem::path& file, std::int64_t update) {
   RecordedScatter known;
+  std::optional<std::int64_t> noted_to;  // in a live stream
   for (const TermsRecord::Entry& entry : TermsRecord::read(file, update)) {
     bool is_whole = true;
     if (entry.kind == TermsEntry::noted) is_whole = take_noted(entry, known);
     if (entry.kind == TermsEntry::made) is_whole = take_made(entry, known);
-    if (entry.kind == TermsEntry::begun_anew) known.estimate = nullptr, known.iteration = 0;
+    if (entry.kind == TermsEntry::renewal) is_whole = take_renewal(entry, known);
+    if (entry.kind == TermsEntry::shortened) is_whole = take_shortened(entry, known);
+    if (entry.kind == TermsEntry::begun_anew) begin_anew(known), noted_to.reset();
+    if (entry.kind == TermsEntry::all_noted) noted_to = entry.update;
     if (!is_whole) TermsRecord::refuse(file);
   }
+  known.is_behind = noted_to && *noted_to < update;
   if (known.estimate) validate(*known.estimate);
   return known;
 }
@@ -82,6 +137,25 @@ void record_scatter(TermsRecord& record, std::int64_t update, const ScatterEstim
                 .tof_mm = estimate.tof_mm};
   std::ranges::copy(estimate.size, head.size);
   record.append(TermsEntry::made, update, bytes_of(head), std::as_bytes(std::span(estimate.values)));
+}
+
+void record_renewal(TermsRecord& record, std::int64_t update, const RecordedRenewal& renewal) {
+  RenewalHead head{.due_s = renewal.times.due_s,
+                   .place_s = renewal.times.place_s.value_or(0),
+                   .of_update = renewal.of_update,
+                   .reference_s = renewal.reference_s,
+                   .has_place = renewal.times.place_s ? 1U : 0U};
+  std::span<const float> voxels;
+  if (renewal.image) {
+    const Grid& grid = renewal.image->grid;
+    for (int axis = 0; axis < 3; ++axis) {
+      head.size[axis] = grid.size[axis];
+      head.voxel_mm[axis] = grid.voxel_mm[axis];
+      head.origin_mm[axis] = grid.origin_mm[axis];
+    }
+    voxels = renewal.image->voxels.span();
+  }
+  record.append(TermsEntry::renewal, update, bytes_of(head), std::as_bytes(voxels));
 }
 
 }  // namespace tofstream

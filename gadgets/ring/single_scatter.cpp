@@ -127,19 +127,23 @@ struct SingleScatterGadget {
   }
 
   SingleScatterGadget(const Params& p, Context& context)
-      : p_(p), path_(context.output_file(nifti_name(p.file))), renewals_(p.at_iterations, p.every_s, within_s(p)) {
+      : p_(p),
+        path_(context.output_file(nifti_name(p.file))),
+        renewals_(p.at_iterations, p.every_s, within_s(p)),
+        record_(p.file, p.resume_from, context) {
     mu_ = read_mu_map(p.mu_map);
     require_per_cm(p.mu_map, *mu_);
     mu_checksum_ = checksum_of_mu_map(*mu_);
-    if (p.every_s == 0) begin_record(context);
+    begin_record(context);
   }
 
   void process(ScatterInputs inputs, Emit<Additive<EventBatch>>& emit, Context& context) {
     const EventSubset& subset = *inputs.events;
     const Estimate& estimate = *inputs.image;
     if (const EventBatch* sample = subset.sample(); sample && sample->scanner && !scatter_) {
-      if (record_) record_->begin(context);
+      begin_own_record(context);
       set_scanner(sample->scanner);
+      go_on_making(sample->scanner, context);
     }
     if (const EventBatch* sample = subset.sample()) require_still(*sample, "single_scatter");
     require_voxels(estimate);
@@ -151,13 +155,14 @@ struct SingleScatterGadget {
     require_correctable(subset);
     if (subset.step.restart) begin_anew(subset.step, context);
     const bool is_due = estimate.image && is_due_for(subset, context);
-    // The projector need not wait for what this subset says of the next scatter, unless a checkpoint of its update must not
-    // come before the record of it.
-    const bool can_wait = !is_due && !record_;
+    // Live, the projector need not wait for what this subset says of the next scatter. Elsewhere no checkpoint of its
+    // update must come before the record of it.
+    const bool can_wait = !is_due && is_live(subset.step);
     if (!can_wait) note_tails(subset, context);
     if (is_due) renew(subset, estimate, context);
     emit(Additive<EventBatch>{estimate.image, terms_, said_.get()});
     if (can_wait) note_tails(subset, context);
+    record_.shorten(std::exchange(needless_before_, 0), context);
   }
 
   void flush(Context& context) {
@@ -185,6 +190,7 @@ struct SingleScatterGadget {
     double reference_s = 1, seconds = 0;
   };
 
+  static bool is_live(const UpdateStep& step) { return step.iterations == 0; }
   static double within_s(const Params& p) { return p.within_s.value_or(0.5 * p.every_s); }
 
   // Where the run goes on from another one, so does what is known.
@@ -227,31 +233,73 @@ struct SingleScatterGadget {
   void note_tails(const EventSubset& subset, Context& context) {
     if (!tails_ || subset.step.iteration == 0) return;
     if (noted_iteration_ == 0) noted_iteration_ = subset.step.iteration;
-    if (subset.step.iteration != noted_iteration_) return;
-    const std::size_t first = noted_iteration_ == 1 ? subset.first_new() : 0;
     const std::uint64_t seen_before = tails_->noted().seen;
-    for (std::size_t i = first; i < subset.batches.size(); ++i) tails_->add(*subset.batches[i]);
+    if (subset.step.iteration == noted_iteration_) {
+      const std::size_t first = noted_iteration_ == 1 ? subset.first_new() : 0;
+      for (std::size_t i = first; i < subset.batches.size(); ++i) tails_->add(*subset.batches[i]);
+    }
     if (tails_->noted().seen > seen_before)
-      record(context, [&](TermsRecord& to) { record_tails(to, subset.step.update, tails_->noted(), seen_before); });
+      record_.write(context,
+                    [&](TermsRecord& to) { record_tails(to, subset.step.update, tails_->noted(), seen_before); });
+    if (is_live(subset.step))
+      record_.write(context, [&](TermsRecord& to) { to.append(TermsEntry::all_noted, subset.step.update); });
   }
 
-  // A live run that makes scatter anew all the time goes on with another one.
+  // What the run that this one goes on from knew.
   void begin_record(Context& context) {
-    record_.emplace(p_.file, p_.resume_from, context);
-    if (record_->update() == 0) return;
-    known_ = read_scatter_record(record_->from(), record_->update());
+    if (record_.update() == 0) return;
+    known_ = read_scatter_record(record_.from(), record_.update());
+    if (!known_.estimate && known_.shortened_to > record_.update()) take_later_estimate(context);
+    if (known_.is_behind && p_.fit == ScatterFit::tails)
+      context.log().warning(
+          fmt::format("the run was killed before the events of update {} were looked at for scatter: what is made from "
+                      "now on is fitted without them, so the image is not quite that of a run that was not killed",
+                      record_.update()));
+    if (known_.renewal) renewals_.go_on(known_.renewal->times);
     if (!known_.estimate) return;
     terms_ = std::make_shared<const ScatterTerms>(known_.estimate);
     reference_s_ = known_.reference_s;
     renewals_.go_on(known_.iteration);
+    in_place_from_ = known_.from_update;
     said_.made();
   }
-  void record(Context& context, const std::function<void(TermsRecord&)>& work) {
-    if (record_) record_->write(context, work);
+
+  // The record of a live run keeps what its checkpoints need, and here the checkpoint is older.
+  void take_later_estimate(Context& context) {
+    const RecordedScatter later = read_scatter_record(record_.from(), known_.shortened_to);
+    if (!later.estimate) return;
+    known_.estimate = later.estimate;
+    known_.reference_s = later.reference_s;
+    known_.from_update = record_.update();
+    is_of_later_update_ = true;
+    context.log().warning(fmt::format(
+        "the checkpoint is of update {}, and {} has the scatter from update {} on: that is taken, so the image "
+        "is not quite that of a run that was not killed (every_s of checkpoint_writer should be shorter than "
+        "that of single_scatter)",
+        record_.update(), record_.from().string(), known_.shortened_to));
+  }
+
+  void begin_own_record(Context& context) {
+    record_.begin(context);
+    if (!std::exchange(is_of_later_update_, false)) return;
+    record_.write(context, [&](TermsRecord& to) {
+      record_scatter(to, record_.update(), *known_.estimate, known_.iteration, known_.reference_s);
+    });
+  }
+
+  // What the other run was making when it was killed.
+  void go_on_making(const std::shared_ptr<const Scanner>& events_of, Context& context) {
+    if (known_.renewal && known_.renewal->image) {
+      RecordedRenewal& renewal = *known_.renewal;
+      renewal.tails.scanner = events_of;
+      of_update_ = renewal.of_update;
+      make_beside({renewal.image, renewal.reference_s, tails_ ? &renewal.tails : nullptr}, context);
+    }
+    known_ = {};
   }
 
   void begin_anew(const UpdateStep& step, Context& context) {
-    record(context, [&](TermsRecord& to) { to.append(TermsEntry::begun_anew, step.update); });
+    record_.write(context, [&](TermsRecord& to) { to.append(TermsEntry::begun_anew, step.update); });
     beside_.drop();
     terms_ = nullptr;
     renewals_.begin_anew();
@@ -270,6 +318,13 @@ struct SingleScatterGadget {
     const Making making{on_host(estimate), reference_of(estimate), tails_ ? &tails_->noted() : nullptr};
     of_update_ = subset.step.update;
     if (!renewals_.are_made_beside(subset.step)) return take(make_now(making, context), subset.step, context);
+    record_.write(context, [&](TermsRecord& to) {
+      record_renewal(to, of_update_, {renewals_.times(), of_update_, making.image, making.reference_s, {}});
+    });
+    make_beside(making, context);
+  }
+
+  void make_beside(const Making& making, Context& context) {
     // A GPU is given to one gadget at a time, and makes it in a moment.
     if (resolve(p_.backend) == Backend::cuda)
       beside_.begin([made = make_now(making, context)](const std::stop_token&) { return made; });
@@ -301,8 +356,11 @@ struct SingleScatterGadget {
     if (made.tails) tell(*made.tails, context);
     reference_s_ = made.reference_s;
     terms_ = std::make_shared<const ScatterTerms>(made.scatter);
-    record(context,
-           [&](TermsRecord& to) { record_scatter(to, step.update, *made.scatter, step.iteration, made.reference_s); });
+    record_.write(context, [&](TermsRecord& to) {
+      record_scatter(to, step.update, *made.scatter, step.iteration, made.reference_s);
+      if (step.subsets == 0) record_renewal(to, step.update, {renewals_.times(), of_update_, nullptr, 1, {}});
+    });
+    if (step.subsets == 0) needless_before_ = std::exchange(in_place_from_, step.update);
     said_.made();
     context.log().info(
         fmt::format("single scatter at {} points, {}: {:.1f} s", scatter_->points(), when(step), made.seconds));
@@ -410,9 +468,12 @@ struct SingleScatterGadget {
   Renewals renewals_;
   SaidOfScatter said_ = SaidOfScatter(renewals_.first());
   double reference_s_ = 1;
-  std::optional<RunRecord> record_;  // none of a run that cannot go on from it
-  RecordedScatter known_;            // of the run that this one goes on from, until the scanner is known
-  std::int64_t of_update_ = 0;       // that met the image of which the scatter was made, or is being made
+  RunRecord record_;
+  RecordedScatter known_;             // of the run that this one goes on from, until the scanner is known
+  bool is_of_later_update_ = false;   // its estimate
+  std::int64_t of_update_ = 0;        // that met the image of which the scatter was made, or is being made
+  std::int64_t in_place_from_ = 0;    // the update from which on a live stream's scatter holds
+  std::int64_t needless_before_ = 0;  // updates whose scatter no checkpoint needs any more; 0: not known
   bool is_warned_ = false;
   Beside<Made> beside_;  // last: its work uses the others
 };

@@ -39,6 +39,17 @@ class Renewals {
   }
   /// A run goes on from one that had made terms last for this iteration.
   void go_on(int made_at) { made_at_ = made_at; }
+  /// Of a live stream, in scan time: when terms are due next, and when what was begun is in place; none: nothing was.
+  struct Times {
+    double due_s = 0;
+    std::optional<double> place_s = {};
+  };
+  Times times() const { return {due_s_, place_s_}; }
+  /// A live run goes on from one with these.
+  void go_on(const Times& times) {
+    due_s_ = times.due_s;
+    place_s_ = times.place_s;
+  }
   /// Whether a subset is to meet terms of the estimate that it meets. `has_terms`: there are some already.
   /// `scan_s`: the scan time up to the end of its data.
   bool are_due(const UpdateStep& step, bool has_terms, double scan_s = 0) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 
@@ -45,6 +46,14 @@ class RunRecord {
   const std::filesystem::path& from() const { return from_; }
   std::int64_t update() const { return update_; }
 
+  /// What was made before an update is not needed any more, unless the run's checkpoint is older than that: then it stays.
+  void shorten(std::int64_t to_update, Context& context) {
+    if (!record_ || to_update <= 0) return;
+    const std::int64_t checkpoint = own_checkpoint();
+    if (checkpoint == 0 || checkpoint >= to_update)
+      write(context, [&](TermsRecord& record) { record.shorten(to_update); });
+  }
+
   /// With the data, when the run's folder is known to be its own.
   void begin(Context& context) {
     write(context, [](TermsRecord& record) { record.begin(); });
@@ -65,6 +74,15 @@ class RunRecord {
   }
 
  private:
+  // A damaged one, which no run goes on from, says as little as none.
+  std::int64_t own_checkpoint() const {
+    try {
+      return checkpoint_step(record_->file().parent_path()).update;
+    } catch (const std::runtime_error&) {
+      return 0;
+    }
+  }
+
   std::optional<TermsRecord> record_;
   std::filesystem::path from_;
   std::int64_t update_ = 0;

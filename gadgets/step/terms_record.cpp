@@ -5,6 +5,7 @@
 #include <bit>
 #include <cerrno>
 #include <iterator>
+#include <limits>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -33,6 +34,19 @@ std::uint32_t checksum_of(const EntryHeader& header, std::span<const std::byte> 
                           std::span<const std::byte> values) {
   return wire::crc32c(values,
                       wire::crc32c(head, wire::crc32c(bytes_of(header).first(offsetof(EntryHeader, checksum)))));
+}
+
+EntryHeader header_of(TermsEntry kind, std::int64_t update, std::span<const std::byte> head,
+                      std::span<const std::byte> values = {}) {
+  EntryHeader header{.kind = static_cast<std::uint32_t>(kind), .update = update, .bytes = head.size() + values.size()};
+  header.checksum = checksum_of(header, head, values);
+  return header;
+}
+
+// Whether an entry stays where a record is shortened.
+bool is_noted(const EntryHeader& header) {
+  return header.kind == static_cast<std::uint32_t>(TermsEntry::noted) ||
+         header.kind == static_cast<std::uint32_t>(TermsEntry::begun_anew);
 }
 
 std::vector<std::byte> content_of(const std::filesystem::path& file) {
@@ -69,7 +83,7 @@ std::size_t for_entries(std::span<const std::byte> bytes, const std::filesystem:
 std::vector<TermsRecord::Entry> TermsRecord::read(const std::filesystem::path& file, std::int64_t update) {
   std::vector<Entry> found;
   for_entries(content_of(file), file, update, [&](const EntryHeader& header, std::span<const std::byte> content) {
-    found.push_back({static_cast<TermsEntry>(header.kind), {content.begin(), content.end()}});
+    found.push_back({static_cast<TermsEntry>(header.kind), header.update, {content.begin(), content.end()}});
   });
   return found;
 }
@@ -93,11 +107,27 @@ void TermsRecord::begin() {
   stream_.open(file_, std::ios::binary | std::ios::app);
 }
 
+void TermsRecord::shorten(std::int64_t to_update) {
+  const std::vector<std::byte> bytes = content_of(file_);
+  const EntryHeader shortened = header_of(TermsEntry::shortened, 1, bytes_of(to_update));
+  AtomicFile made(file_);
+  made.write(bytes_of(shortened));
+  made.write(bytes_of(to_update));
+  constexpr auto all = std::numeric_limits<std::int64_t>::max();
+  for_entries(bytes, file_, all, [&](const EntryHeader& header, std::span<const std::byte> content) {
+    if (header.update < to_update && !is_noted(header)) return;
+    made.write(bytes_of(header));
+    made.write(content);
+  });
+  made.commit(AtomicFile::Flush::later);
+  stream_.close();
+  stream_.open(file_, std::ios::binary | std::ios::app);
+}
+
 void TermsRecord::append(TermsEntry kind, std::int64_t update, std::span<const std::byte> head,
                          std::span<const std::byte> values) {
   if (!stream_.is_open()) begin();
-  EntryHeader header{.kind = static_cast<std::uint32_t>(kind), .update = update, .bytes = head.size() + values.size()};
-  header.checksum = checksum_of(header, head, values);
+  const EntryHeader header = header_of(kind, update, head, values);
   for (const auto part : {bytes_of(header), head, values})
     stream_.write(reinterpret_cast<const char*>(part.data()), static_cast<std::streamsize>(part.size()));
   if (stream_.flush()) return;

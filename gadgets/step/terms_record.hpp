@@ -15,7 +15,16 @@
 namespace tofstream {
 
 /// noted: what came with an update. made: terms that hold from this update on. begun_anew: those so far do not hold any more.
-enum class TermsEntry : std::uint32_t { noted = 1, made = 2, begun_anew = 3 };
+/// Of a live stream: renewal: when the next ones are due, and of what they are being made. all_noted: what came with this update.
+/// shortened: what was made before an update is not there any more.
+enum class TermsEntry : std::uint32_t {
+  noted = 1,
+  made = 2,
+  begun_anew = 3,
+  renewal = 4,
+  all_noted = 5,
+  shortened = 6
+};
 
 class TermsRecord {
  public:
@@ -27,6 +36,7 @@ class TermsRecord {
 
   struct Entry {
     TermsEntry kind;
+    std::int64_t update;
     std::vector<std::byte> content;
 
     /// What the content begins with; nothing where it is shorter.
@@ -58,6 +68,9 @@ class TermsRecord {
   void begin();
   void append(TermsEntry kind, std::int64_t update, std::span<const std::byte> head = {},
               std::span<const std::byte> values = {});
+
+  /// Leaves out what was made, and when, before an update, which an entry at the beginning names; what was noted stays.
+  void shorten(std::int64_t to_update);
 
   const std::filesystem::path& file() const { return file_; }
 

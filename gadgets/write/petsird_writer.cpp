@@ -69,8 +69,8 @@ struct PetsirdWriter {
     edges_mm_ = made.header.scanner.tof_bin_edges_mm.at(0).at(0);
     if (!made.has_efficiencies)
       context.log().warning(
-          "the tables of pair efficiencies would be too large and are left out: images of this file are on no absolute "
-          "scale");
+          "the tables of pair efficiencies would be too large, and a header cannot say how crystals' layers differ: "
+          "efficiencies of pairs are left out, and images of this file are on no absolute scale");
     if (p.singles) petsird::state_singles(made.header.scanner);
     if (p.delayeds) made.header.scanner.delayed_event_policy = made.header.scanner.prompt_event_policy;
     header_ = std::move(made.header);
@@ -103,10 +103,21 @@ struct PetsirdWriter {
     writer_->finish();
     file_.commit();
     context.report("file", file_.path().string());
+    warn_of_rounding(context);
   }
 
  private:
   using Coincidences = std::vector<petsird::CoincidenceEvent>;
+
+  void warn_of_rounding(Context& context) const {
+    constexpr double visible = 0.02;
+    const double off = seconds_ > 0 ? 1e-3 * static_cast<double>(ms_) / seconds_ - 1 : 0;
+    if (std::abs(off) <= visible) return;
+    context.log().warning(fmt::format(
+        "the events of {:.4g} ms are written as those of {} ms, since a file's times are whole ms: rates and "
+        "activities will be off by {:.0f} %; simulate more events, or less activity",
+        1e3 * seconds_, ms_, std::abs(100 * off)));
+  }
 
   // The first events say which corrections a reader should make.
   void begin(const Quantity* quantity) {
@@ -159,6 +170,8 @@ struct PetsirdWriter {
       if (!delayeds_.empty()) delayeds.push_back(part(delayeds_, block));
       writer_->write_events({ms(block), ms(block + 1)}, {part(prompts, block)}, delayeds);
     }
+    seconds_ += stretch.duration_s;
+    ms_ += ms(blocks) - ms(0);
     delayeds_.clear();
   }
 
@@ -188,6 +201,8 @@ struct PetsirdWriter {
   std::optional<petsird::Writer> writer_;
   Coincidences prompts_, delayeds_;
   Stretch delayeds_stretch_;
+  double seconds_ = 0;     // of the events that are written
+  std::int64_t ms_ = 0;    // which the file says that they took
   SinglesCounts singles_;  // not written yet
 };
 

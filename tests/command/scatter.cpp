@@ -214,13 +214,19 @@ TEST_CASE("an image that no scatter was made of, or not as its data need it, say
   CHECK(clean.out.find("corrections made: attenuation, normalisation;") != std::string::npos);
 }
 
-TEST_CASE("live, scatter is made anew as the scan goes on, and a run that follows the order gives the same image") {
-  const ScatteredScan scan;
-  const auto in_folder = [&](const char* name) { return (scan.folder / name).string(); };
-  const std::string endpoint = "ipc://" + in_folder("socket"), journal = in_folder("journal");
-  const auto run = [&](const std::string& out, const std::string& feed, const std::string& follow,
-                       const std::string& more = "") {
-    const std::string file = in_folder((out + ".yaml").c_str());
+namespace {
+
+/// A live run with scatter of five seconds of a scan, and others of its journal.
+struct LiveScatter {
+  ScatteredScan scan;
+  std::string endpoint = "ipc://" + in_folder("socket"), journal = in_folder("journal");
+  std::string again = "use: journal_source, path: " + journal;
+
+  std::string in_folder(const std::string& name) const { return (scan.folder / name).string(); }
+  /// `follow`, `of_scatter`: parameters of live_subsets and single_scatter, each after a comma.
+  CommandResult run(const std::string& out, const std::string& feed, const std::string& follow,
+                    const std::string& of_scatter = "", const std::string& more = "") const {
+    const std::string file = in_folder(out + ".yaml");
     std::ofstream(file) << fmt::format(R"(
 backend: cpu
 image: {{size: [20, 20, 8], voxel_mm: [16, 16, 18]}}
@@ -233,41 +239,107 @@ gadgets:
   projected: {{use: joseph_projector, from: {{events: subsets, image: estimate, additive: scatter}}, deterministic: true,
     sensitivity: {{exact_pairs: 0, sampled_pairs: 20000, cache: false}}, edge: {{events: {{messages: 1}}}}}}
   estimate: {{use: osem_update, from: projected}}
+  checkpoint: {{use: checkpoint_writer, from: estimate, every_s: 0}}
   file: {{use: nifti_writer, from: estimate}}
 )",
-                                       scan.mu, feed, follow, more);
-    const CommandResult ran = run_command(fmt::format("run {} --quiet --out {}", file, in_folder(out.c_str())));
+                                       scan.mu, feed, follow, of_scatter);
+    return run_command(fmt::format("run {} --quiet --out {} {}", file, in_folder(out), more));
+  }
+  /// What it reports of its scatter.
+  nlohmann::json figures(const std::string& out, const std::string& feed, const std::string& follow,
+                         const std::string& of_scatter = "") const {
+    const CommandResult ran = run(out, feed, follow, of_scatter);
     REQUIRE_MESSAGE(ran.code == 0, ran.err);
     const auto report = nlohmann::json::parse(text_of(scan.folder / out / "run.json"));
     CHECK(report["books"]["balanced"] == true);
     return report["gadgets"]["scatter"]["figures"];
-  };
-  std::jthread scanner([&] {
-    run_line("timeout 100 " + program().string() + " run simulate_live --quiet --out " + in_folder("scanner") +
-             " --set endpoint=" + endpoint +
-             " --set photons.phantom=uniform_cylinder --set photons.attenuation=true --set photons.scatter=true "
-             "--set photons.seconds=5 --set photons.activity_scale=0.01 --set photons.batch_events=400");
-  });
-  const nlohmann::json made =
-      run("live", fmt::format("use: zmq_source, endpoint: \"{}\", journal: {}", endpoint, journal), "");
-  scanner.join();
+  }
+  /// Those of the live run in the folder "live", which makes the journal.
+  nlohmann::json record() const {
+    std::jthread scanner([&] {
+      run_line("timeout 100 " + program().string() + " run simulate_live --quiet --out " + in_folder("scanner") +
+               " --set endpoint=" + endpoint +
+               " --set photons.phantom=uniform_cylinder --set photons.attenuation=true --set photons.scatter=true "
+               "--set photons.seconds=5 --set photons.activity_scale=0.01 --set photons.batch_events=400");
+    });
+    return figures("live", fmt::format("use: zmq_source, endpoint: \"{}\", journal: {}", endpoint, journal), "");
+  }
+  std::vector<float> voxels(const std::string& out) const {
+    return read_nifti(scan.folder / out / "image.nii.gz").voxels.to_vector();
+  }
+  std::string scatter(const std::string& out) const { return text_of(scan.folder / out / "scatter.nii.gz"); }
+};
+
+}  // namespace
+
+TEST_CASE("live, scatter is made anew as the scan goes on, and a run that follows the order gives the same image") {
+  const LiveScatter live;
+  const nlohmann::json made = live.record();
   // Each is of an image of some updates before it took its place.
   REQUIRE(made["from_update"].size() >= 2);
   for (std::size_t n = 0; n < made["from_update"].size(); ++n) CHECK(made["of_update"][n] < made["from_update"][n]);
-  const std::string again = "use: journal_source, path: " + journal, follow = ", follow: " + in_folder("live");
-  const nlohmann::json followed = run("followed", again, follow);
+  const std::string follow = ", follow: " + live.in_folder("live");
+  const nlohmann::json followed = live.figures("followed", live.again, follow);
   CHECK(followed["of_update"] == made["of_update"]);
   CHECK(followed["from_update"] == made["from_update"]);
-  CHECK(read_nifti(scan.folder / "followed" / "image.nii.gz").voxels.to_vector() ==
-        read_nifti(scan.folder / "live" / "image.nii.gz").voxels.to_vector());
-  CHECK(text_of(scan.folder / "followed" / "scatter.nii.gz") == text_of(scan.folder / "live" / "scatter.nii.gz"));
+  CHECK(live.voxels("followed") == live.voxels("live"));
+  CHECK(live.scatter("followed") == live.scatter("live"));
 
   // Where updates wait for it, it is of the image that they meet.
-  const nlohmann::json waited = run("waited", again, follow, ", within_s: 0");
+  const nlohmann::json waited = live.figures("waited", live.again, follow, ", within_s: 0");
   CHECK(waited["of_update"] == waited["from_update"]);
   CHECK(waited["of_update"][0] == made["of_update"][0]);
-  CHECK(read_nifti(scan.folder / "waited" / "image.nii.gz").voxels.to_vector() !=
-        read_nifti(scan.folder / "live" / "image.nii.gz").voxels.to_vector());
+  CHECK(live.voxels("waited") != live.voxels("live"));
+}
+
+TEST_CASE("killed at any time, a live run goes on with the scatter that it had, and gives the image of its order") {
+  const LiveScatter live;
+  live.record();
+  const std::string journal_alone = "";
+  const auto killed = [&](const std::string& out, int at, const std::string& of_scatter, const std::string& more = "") {
+    CHECK(live.run(out, live.again, journal_alone, of_scatter,
+                   more + fmt::format(" --set 'projected.fault={{kill_at: {}, delay_ms: 40}}'", at))
+              .code == 137);
+  };
+  const auto resume = [&](const std::string& out) { return "--set resume_from=" + live.in_folder(out); };
+  const auto goes_on = [&](const std::string& out, const std::string& of_scatter) {
+    const CommandResult ran = live.run(out, live.again, journal_alone, of_scatter, resume(out));
+    REQUIRE_MESSAGE(ran.code == 0, ran.err);
+    CHECK_MESSAGE(ran.err.find("not quite that of a run that was not killed") == std::string::npos, ran.err);
+    live.figures(out + "_replayed", live.again, ", follow: " + live.in_folder(out), of_scatter);
+    CHECK(live.voxels(out) == live.voxels(out + "_replayed"));
+    CHECK(live.scatter(out) == live.scatter(out + "_replayed"));
+  };
+  // Before the first is begun, while one is made, and when some have taken their places.
+  for (const int at : {2, 3, 4, 6, 14}) {
+    CAPTURE(at);
+    const std::string out = fmt::format("killed{}", at);
+    killed(out, at, "");
+    goes_on(out, "");
+  }
+  // Twice, and where updates wait for it.
+  killed("twice", 5, "");
+  killed("twice", 4, "", resume("twice"));
+  goes_on("twice", "");
+  killed("waiting", 7, ", within_s: 0");
+  goes_on("waiting", ", within_s: 0");
+
+  // The record has what is needed from the update of the checkpoint on: for an older one the scatter nearest to it is taken.
+  killed("older", 4, "");
+  const auto checkpoint = live.scan.folder / "older" / "checkpoint.tofc", kept = live.scan.folder / "kept.tofc";
+  std::filesystem::copy_file(checkpoint, kept);
+  killed("older", 10, "", resume("older"));
+  std::filesystem::copy_file(kept, checkpoint, std::filesystem::copy_options::overwrite_existing);
+  const CommandResult older = live.run("older", live.again, journal_alone, "", resume("older"));
+  REQUIRE_MESSAGE(older.code == 0, older.err);
+  CHECK_MESSAGE(older.err.find("that is taken, so the image is not quite") != std::string::npos, older.err);
+
+  // Without a record the first update has none, and the log says so.
+  killed("lost", 9, "");
+  std::filesystem::remove(live.scan.folder / "lost" / "scatter.tofs");
+  const CommandResult lost = live.run("lost", live.again, journal_alone, "", resume("lost"));
+  REQUIRE_MESSAGE(lost.code == 0, lost.err);
+  CHECK_MESSAGE(lost.err.find("scatter.tofs: the scatter is made anew") != std::string::npos, lost.err);
 }
 
 TEST_CASE("single_scatter refuses what it cannot do, in one line and before data flow") {

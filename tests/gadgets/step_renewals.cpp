@@ -83,6 +83,17 @@ TEST_CASE("what is made beside a live stream's updates is in place by scan time 
   CHECK(at_once.are_due(live_step(2), false, 10));
   CHECK(!at_once.are_made_beside(live_step(2)));
   CHECK(!at_once.are_in_place(live_step(2), 100));
+  // A run goes on with what another one had begun.
+  Renewals begun({2}, 10, 5), on({2}, 10, 5);
+  const UpdateStep live{.iteration = 1, .subsets = 0};
+  CHECK(begun.are_due(live, false, 12));
+  on.go_on(begun.times());
+  CHECK_FALSE(on.are_in_place(live, 16));
+  CHECK_FALSE(on.are_due(live, false, 16));
+  CHECK(on.are_in_place(live, 17));
+  CHECK_FALSE(on.are_in_place(live, 18));
+  CHECK(on.are_due(live, true, 22));
+
   CHECK_THROWS_WITH_AS(Renewals({2}, 10, 11),
                        doctest::Contains("within_s is 11 s, and must not be more than every_s, 10 s"),
                        std::invalid_argument);

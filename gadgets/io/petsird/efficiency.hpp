@@ -16,7 +16,8 @@ struct Crystal {
 };
 
 /// calibrationFactor * E[a] * E[b] * pair table at the SGID of their modules; 0 for modules that
-/// are not in coincidence; a component that the header does not have counts as 1. The tables are
+/// are not in coincidence; a component that the header does not have counts as 1,
+/// one in closed form too (closed_form.hpp; to_scanner() has it). The tables are
 /// not symmetric and hold the pair in the order of events (larger type, then larger bin, first):
 /// given the other way round, it is turned. The header must have passed check_header; throws Error
 /// if a bin does not exist.

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "gadgets/io/petsird/closed_form.hpp"
 #include "gadgets/io/simulation_words.hpp"
 
 namespace tofstream::petsird {
@@ -28,6 +29,10 @@ bool has_bin_efficiencies(const DetectionEfficiencies& efficiencies) {
   return false;
 }
 
+bool has_pair_efficiencies(const DetectionEfficiencies& efficiencies) {
+  return has_tables(efficiencies) || has_closed_form(efficiencies);
+}
+
 // What a simulated scanner's efficiencies are, without their scale and what is simulated.
 std::string_view efficiencies_in_words(const DetectionEfficiencies& efficiencies) {
   const std::string_view words = efficiencies.method_description;
@@ -39,8 +44,7 @@ bool is_perfect(const DetectionEfficiencies& efficiencies) {
 }
 
 void set_scale(Quantity& quantity, const DetectionEfficiencies& efficiencies) {
-  const bool is_absolute = efficiencies.method_description.find(absolute_scale_words) != std::string::npos;
-  const bool is_ours = is_absolute && (has_tables(efficiencies) || is_perfect(efficiencies));
+  const bool is_ours = is_absolute(efficiencies) && (has_pair_efficiencies(efficiencies) || is_perfect(efficiencies));
   if (is_ours) {
     quantity.unit = "Bq/mL";
     quantity.scale = "efficiencies of the simulated scanner";
@@ -54,7 +58,7 @@ void set_scale(Quantity& quantity, const DetectionEfficiencies& efficiencies) {
 
 void set_normalisation(Quantity& quantity, const DetectionEfficiencies& efficiencies) {
   CorrectionRecord& record = quantity[Correction::normalisation];
-  if (has_tables(efficiencies) || has_bin_efficiencies(efficiencies))
+  if (has_pair_efficiencies(efficiencies) || has_bin_efficiencies(efficiencies))
     record = {CorrectionState::made, "efficiencies of the header"};
   else if (is_perfect(efficiencies))
     record = {CorrectionState::not_needed, std::string(efficiencies_in_words(efficiencies))};
@@ -70,6 +74,10 @@ void set_simulated(Quantity& quantity, std::string_view description) {
 
 }  // namespace
 
+bool is_absolute(const DetectionEfficiencies& efficiencies) {
+  return efficiencies.method_description.find(absolute_scale_words) != std::string::npos;
+}
+
 Quantity quantity_of(const Header& header) {
   const DetectionEfficiencies& efficiencies = header.scanner.efficiencies;
   Quantity quantity;
@@ -81,6 +89,7 @@ Quantity quantity_of(const Header& header) {
 
 void restate_efficiencies(DetectionEfficiencies& efficiencies, const std::string& what, bool has_new_scale) {
   const std::string before = std::exchange(efficiencies.method_description, what);
+  if (before.find(closed_form_words) != std::string::npos) efficiencies.method_description += closed_form_words;
   if (!has_new_scale && before.find(absolute_scale_words) != std::string::npos)
     efficiencies.method_description += absolute_scale_words;
   if (const auto at = before.find(simulation_words_begin); at != std::string::npos)

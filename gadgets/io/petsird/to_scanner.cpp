@@ -7,8 +7,10 @@
 
 #include <tbb/parallel_for.h>
 
+#include "gadgets/io/petsird/closed_form.hpp"
 #include "gadgets/io/petsird/detection_bins.hpp"
 #include "gadgets/io/petsird/materials.hpp"
+#include "gadgets/io/petsird/quantity.hpp"
 #include "gadgets/io/petsird/ring_size.hpp"
 #include "gadgets/io/petsird/tof_bins.hpp"
 #include "kernels/math/units.hpp"
@@ -143,9 +145,17 @@ void add_pairs(const DetectionEfficiencies& source, TypePair types, Scanner& sca
   }
 }
 
+// Where it is on the absolute scale its calibration factor is 1 all the same, so that the file has no scale, rather than
+// a wrong one, for whoever does not know the closed form.
+void add_closed_form(const ScannerInformation& source, Scanner& scanner) {
+  scanner.geometric = closed_form(source);
+  if (is_absolute(source.efficiencies)) scanner.calibration *= static_cast<float>(mL_per_mm3);
+}
+
 void add_efficiencies(const ScannerInformation& source, Scanner& scanner) {
   const DetectionEfficiencies& efficiencies = source.efficiencies;
   scanner.calibration = efficiencies.calibration_factor;
+  if (has_closed_form(efficiencies)) add_closed_form(source, scanner);
   for (const std::vector<float>& type : efficiencies.detection_bin_efficiencies) {
     scanner.bin_efficiency.insert(scanner.bin_efficiency.end(), type.begin(), type.end());
   }

@@ -1,11 +1,13 @@
 // A ring scanner as a PETSIRD header: see from_ring.hpp.
 #include "gadgets/ring/io/from_ring.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "gadgets/io/petsird/closed_form.hpp"
 #include "gadgets/io/petsird/materials.hpp"
 #include "gadgets/io/petsird/quantity.hpp"
 #include "kernels/math/units.hpp"
@@ -63,15 +65,37 @@ std::vector<ModulePairEfficiencies> pair_efficiencies(const Scanner& scanner) {
   return all;
 }
 
+// A module has one box and one material, so a header tells the depths of layers that are alike only.
+bool layers_are_alike(const RingScanner& ring) {
+  return std::ranges::all_of(ring.layers, [&](const CrystalLayer& layer) {
+    return layer.depth_mm == ring.layers.front().depth_mm &&
+           layer.attenuation_per_cm == ring.layers.front().attenuation_per_cm;
+  });
+}
+
+void add_efficiencies(const RingScanner& ring, std::size_t most_table_bytes, ScannerHeader& result) {
+  const auto tabulated = with_efficiency_tables(ring, most_table_bytes);
+  const auto scanner = tabulated ? tabulated : make_scanner(ring);
+  DetectionEfficiencies& efficiencies = result.header.scanner.efficiencies;
+  result.has_efficiencies = tabulated || layers_are_alike(ring);
+  efficiencies.method_description = result.has_efficiencies
+                                        ? fmt::format("closed-form geometry of the simulated scanner{}{}",
+                                                      tabulated ? "" : closed_form_words, absolute_scale_words)
+                                        : "left out: the tables of pair efficiencies would be too large";
+  if (!scanner->bin_efficiency.empty()) efficiencies.detection_bin_efficiencies = {scanner->bin_efficiency};
+  efficiencies.module_pair_sgid_lut = {{module_pairs(*scanner)}};
+  if (!tabulated) return;
+  efficiencies.calibration_factor = scanner->calibration;
+  efficiencies.module_pair_efficiencies = {{pair_efficiencies(*scanner)}};
+}
+
 }  // namespace
 
-ScannerHeader header_of(const RingScanner& ring) {
+ScannerHeader header_of(const RingScanner& ring, std::size_t most_table_bytes) {
   if (ring.tof_fwhm_ps > 0 && ring.tof_bins == 0)
     throw std::invalid_argument(
         fmt::format("scanner {} has ToF without bins, which PETSIRD cannot hold: give it tof_bins", ring.name));
-  const auto tabulated = with_efficiency_tables(ring);
-  const auto scanner = tabulated ? tabulated : make_scanner(ring);
-  ScannerHeader result{.header = {}, .has_efficiencies = tabulated != nullptr};
+  ScannerHeader result;
   ScannerInformation& info = result.header.scanner;
   info.model_name = ring.name;
   info.collimator_type = "NONE";
@@ -84,13 +108,7 @@ ScannerHeader header_of(const RingScanner& ring) {
   info.event_energy_bin_edges_keV = {
       {static_cast<float>(ring.energy_low_keV), static_cast<float>(ring.energy_high_keV)}};
   info.energy_resolution_at_511 = {static_cast<float>(ring.energy_resolution)};
-  info.efficiencies.calibration_factor = tabulated ? scanner->calibration : 1.0f;
-  info.efficiencies.method_description =
-      tabulated ? fmt::format("closed-form geometry of the simulated scanner{}", absolute_scale_words)
-                : "left out: the tables of pair efficiencies would be too large";
-  if (!scanner->bin_efficiency.empty()) info.efficiencies.detection_bin_efficiencies = {scanner->bin_efficiency};
-  info.efficiencies.module_pair_sgid_lut = {{module_pairs(*scanner)}};
-  if (tabulated) info.efficiencies.module_pair_efficiencies = {{pair_efficiencies(*scanner)}};
+  add_efficiencies(ring, most_table_bytes, result);
   return result;
 }
 

@@ -80,6 +80,16 @@ std::int32_t class_of(const RingScanner& ring, int sector_step, int ring_step) {
   return sector_step + ring.modules_transaxial * ring_step;
 }
 
+/// All classes in coincidence. A class's first pair has module 0 as its second, so the class's number is module 1.
+std::vector<std::uint32_t> classes_of(const RingScanner& ring) {
+  std::vector<std::uint32_t> classes;
+  for (int ring_step = 0; ring_step < ring.modules_axial; ++ring_step)
+    for (int sector_step = 0; sector_step < ring.modules_transaxial; ++sector_step)
+      if (const std::int32_t group = class_of(ring, sector_step, ring_step); group >= 0)
+        classes.push_back(static_cast<std::uint32_t>(group));
+  return classes;
+}
+
 /// Fills [module1, module2] of every pair by classify(sector step, ring step), for either order.
 template <class Classify>
 std::vector<std::int32_t> module_pairs(const RingScanner& ring, Classify&& classify) {
@@ -254,23 +264,19 @@ std::shared_ptr<const Scanner> with_efficiency_tables(const RingScanner& ring, s
   const GeometricEfficiency geometric = efficiencies_of(ring);
   const auto elements = static_cast<std::uint32_t>(ring.elements());
   const std::size_t table_bytes = sizeof(float) * elements * elements;
+  const std::vector<std::uint32_t> classes = classes_of(ring);
+  if (classes.size() * table_bytes > max_bytes) return nullptr;
   std::vector<std::int32_t> table_of_class(static_cast<std::size_t>(ring.modules()), -1);
-  for (int ring_step = 0; ring_step < ring.modules_axial; ++ring_step)
-    for (int sector_step = 0; sector_step < ring.modules_transaxial; ++sector_step) {
-      const std::int32_t group = class_of(ring, sector_step, ring_step);
-      if (group < 0) continue;
-      if ((scanner->pair_tables.size() + 1) * table_bytes > max_bytes) return nullptr;
-      // The class's first pair has module 0 as its second, so the class's number is module 1.
-      const auto module1 = static_cast<std::uint32_t>(group);
-      table_of_class[module1] = static_cast<std::int32_t>(scanner->pair_tables.size());
-      ModulePairTable table{std::vector<float>(std::size_t{elements} * elements), elements};
-      for (std::uint32_t e1 = 0; e1 < elements; ++e1)
-        for (std::uint32_t e2 = 0; e2 < elements; ++e2)
-          table.values[std::size_t{e1} * elements + e2] =
-              geometric.pair(module1, e1, scanner->detectors->position(module1 * elements + e1), 0, e2,
-                             scanner->detectors->position(e2));
-      scanner->pair_tables.push_back(std::move(table));
-    }
+  for (const std::uint32_t module1 : classes) {
+    table_of_class[module1] = static_cast<std::int32_t>(scanner->pair_tables.size());
+    ModulePairTable table{std::vector<float>(std::size_t{elements} * elements), elements};
+    for (std::uint32_t e1 = 0; e1 < elements; ++e1)
+      for (std::uint32_t e2 = 0; e2 < elements; ++e2)
+        table.values[std::size_t{e1} * elements + e2] =
+            geometric.pair(module1, e1, scanner->detectors->position(module1 * elements + e1), 0, e2,
+                           scanner->detectors->position(e2));
+    scanner->pair_tables.push_back(std::move(table));
+  }
   scanner->module_pair = module_pairs(ring, [&](int sector_step, int ring_step) {
     const std::int32_t group = class_of(ring, sector_step, ring_step);
     return group < 0 ? -1 : table_of_class[static_cast<std::size_t>(group)];

@@ -104,6 +104,76 @@ TEST_CASE("a record of scatter has what was known after each update, however eve
   check_same_tails(read_scatter_record(folder / "a.tofs", 100).tails, after[2]);
 }
 
+TEST_CASE("a record of a live stream's scatter has what was being made, and when the next one is due") {
+  const TemporaryFolder folder;
+  const auto file = folder / "live.tofs";
+  const Phantom phantom = water_in_a_ring();
+  const auto batches = batches_beside(phantom, 3);
+  ScatterTails tails(attenuation_per_mm(phantom));
+  auto image = std::make_shared<Image>(Image::filled(Grid::centred(4, 3, 2, {2, 3, 4}), 7));
+  image->voxels[5] = 0.1f;
+  TermsRecord record(file);
+  std::vector<ScatterTails::Noted> after;
+  const auto note = [&](std::int64_t update, const EventBatch& batch) {
+    const std::uint64_t seen = tails.noted().seen;
+    tails.add(batch);
+    record_tails(record, update, tails.noted(), seen);
+    after.push_back(tails.noted());
+  };
+  note(1, batches[0]);
+  record.append(TermsEntry::all_noted, 1);
+  note(2, batches[1]);
+  record_renewal(record, 2, {{20, 15}, 2, image, 2.5, {}});
+  record.append(TermsEntry::all_noted, 2);
+  note(3, batches[2]);
+  record.append(TermsEntry::all_noted, 3);
+  record_scatter(record, 4, estimate_of(3), 1, 2.5);
+  record_renewal(record, 4, {{20, {}}, 2, nullptr, 1, {}});
+  record.append(TermsEntry::all_noted, 4);
+  record_scatter(record, 6, estimate_of(4), 1, 2.5);
+  record_renewal(record, 6, {{30, {}}, 5, nullptr, 1, {}});
+
+  CHECK_FALSE(read_scatter_record(file, 1).renewal);
+  const RecordedScatter making = read_scatter_record(file, 3);
+  CHECK_FALSE(making.estimate);
+  CHECK_FALSE(making.is_behind);
+  REQUIRE(making.renewal);
+  CHECK(making.renewal->times.due_s == 20);
+  CHECK(making.renewal->times.place_s == 15);
+  CHECK(making.renewal->of_update == 2);
+  CHECK(making.renewal->reference_s == 2.5);
+  REQUIRE(making.renewal->image);
+  CHECK(making.renewal->image->grid == image->grid);
+  CHECK(making.renewal->image->voxels.to_vector() == image->voxels.to_vector());
+  check_same_tails(making.renewal->tails, after[1]);
+  check_same_tails(making.tails, after[2]);
+
+  const RecordedScatter made = read_scatter_record(file, 4);
+  CHECK(made.estimate->values == estimate_of(3).values);
+  CHECK(made.from_update == 4);
+  CHECK_FALSE(made.renewal->image);
+  CHECK_FALSE(made.renewal->times.place_s);
+  CHECK(read_scatter_record(file, 5).is_behind);  // killed between the checkpoint of update 5 and what it noted
+
+  // Shortened, it has what is needed from the fourth update on, and can be written on.
+  record.shorten(4);
+  record.append(TermsEntry::all_noted, 6);
+  CHECK(read_scatter_record(file, 4).estimate->values == estimate_of(3).values);
+  CHECK(read_scatter_record(file, 6).estimate->values == estimate_of(4).values);
+  check_same_tails(read_scatter_record(file, 6).tails, after[2]);
+  CHECK_FALSE(read_scatter_record(file, 6).is_behind);
+  const RecordedScatter before = read_scatter_record(file, 3);
+  CHECK_FALSE(before.estimate);
+  CHECK_FALSE(before.renewal);
+  CHECK(before.shortened_to == 4);
+  CHECK(read_scatter_record(file, 0).shortened_to == 0);
+  record.append(TermsEntry::begun_anew, 7);
+  const RecordedScatter anew = read_scatter_record(file, 8);
+  CHECK_FALSE(anew.estimate);
+  CHECK_FALSE(anew.renewal);
+  CHECK_FALSE(anew.is_behind);
+}
+
 TEST_CASE("a record of scatter that was cut short is read as far as it goes, and a damaged one refused") {
   const TemporaryFolder folder;
   const auto file = folder / "b.tofs";
@@ -117,6 +187,14 @@ TEST_CASE("a record of scatter that was cut short is read as far as it goes, and
     std::filesystem::resize_file(folder / "cut", bytes);
     CHECK(read_scatter_record(folder / "cut", 2).estimate->values[0] == 1);
   }
+  TermsRecord wrong(folder / "wrong");
+  const std::vector<float> voxels(3);
+  record_renewal(wrong, 1,
+                 {{20, 15}, 1, std::make_shared<Image>(Image::zeros(Grid::centred(2, 1, 1, {1, 1, 1}))), 1, {}});
+  CHECK(read_scatter_record(folder / "wrong", 1).renewal);
+  std::vector<std::byte> head(72);  // an image of no voxel, with three values
+  wrong.append(TermsEntry::renewal, 2, head, std::as_bytes(std::span(voxels)));
+  CHECK_THROWS_WITH(read_scatter_record(folder / "wrong", 2), doctest::Contains("is no record of this version"));
   append_to(file, std::string(64, 'x'));
   CHECK_THROWS_WITH(read_scatter_record(file, 9), doctest::Contains("delete it, and the scatter is estimated anew"));
   CHECK_FALSE(read_scatter_record(folder / "none", 9).estimate);
