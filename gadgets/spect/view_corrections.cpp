@@ -147,20 +147,24 @@ struct ViewCorrections {
     if (quantity_ && before == quantity_before_) return quantity_;
     quantity_before_ = before;
     Quantity after = before ? *before : Quantity{};
-    const auto require_not_made = [&](Correction correction) {
-      if (const CorrectionRecord& record = after[correction]; record.state == CorrectionState::made)
-        throw std::runtime_error(fmt::format("the views are corrected for {} already ({}): leave it out here",
-                                             name_of(correction), record.how));
+    const auto require_needed = [&](Correction correction) {
+      const CorrectionRecord& record = after[correction];
+      if (record.state != CorrectionState::made && record.state != CorrectionState::not_needed) return;
+      const std::string why = record.state == CorrectionState::made
+                                  ? fmt::format("are corrected for {} already", name_of(correction))
+                                  : fmt::format("need no correction for {}", name_of(correction));  // simulated ones
+      throw std::runtime_error(fmt::format("the views {} ({}): leave it out here", why, record.how));
     };
     const auto made = [&](Correction correction, std::string how) {
-      require_not_made(correction);
+      require_needed(correction);
       after[correction] = {CorrectionState::made, std::move(how)};
     };
-    if (p_.uniform && after[Correction::normalisation].state != CorrectionState::made)
-      made(Correction::normalisation, "by the camera (uniform: true)");
+    if (CorrectionRecord& uniform = after[Correction::normalisation];
+        p_.uniform && uniform.state != CorrectionState::made)
+      uniform = {CorrectionState::made, "by the camera (uniform: true)"};
     if (windows_ || file_) made(Correction::scatter, scatter_words());
     if (half_life_s_ > 0) {
-      require_not_made(Correction::decay);
+      require_needed(Correction::decay);
       correct_for_decay(after, {half_life_s_, p_.decay.reference_time_s});
     }
     if (p_.dead_time.tau_s > 0) made(Correction::dead_time, fmt::format("{:g} s", p_.dead_time.tau_s));

@@ -181,7 +181,7 @@ ordered_json regions_json(const Image& image, const PhantomFile& file) {
 void print_nema(const ordered_json& image) {
   fmt::print("  {:>12} {:>14} {:>26}\n", "sphere (mm)", "contrast (%)", "background variability (%)");
   for (const auto& s : image["spheres"])
-    fmt::print("  {:>7} {:<4} {:>14.1f} {:>26.1f}\n", s["diameter_mm"].get<double>(),
+    fmt::print("  {:>7.4g} {:<4} {:>14.1f} {:>26.1f}\n", s["diameter_mm"].get<double>(),
                s["hot"].get<bool>() ? "hot" : "cold", s["contrast_percent"].get<double>(),
                s["background_variability_percent"].get<double>());
 }

@@ -272,12 +272,13 @@ TEST_CASE("decay and dead time that cannot be are refused in one line") {
   CHECK(says_so(why_not("{dead_time: {tau_s: 1e-6}}", {std::move(exposed)}), "an exposure of its own"));
 }
 
-TEST_CASE("what views are corrected for already is not corrected again, and who knows that they are uniform says so") {
+TEST_CASE(
+    "what views are corrected for already, or do not need, is refused, and who knows that they are uniform says so") {
   const auto set = two_views({of_peak, of_lower});
-  const auto view_with = [&](Correction correction) {
+  const auto view_with = [&](Correction correction, CorrectionState state = CorrectionState::made) {
     ViewBatch view = view_of(set, 0, 0, 5);
     Quantity quantity = *view.quantity;
-    quantity[correction] = {CorrectionState::made, "the camera"};
+    quantity[correction] = {state, "the camera"};
     view.quantity = std::make_shared<const Quantity>(std::move(quantity));
     return view;
   };
@@ -288,6 +289,10 @@ TEST_CASE("what views are corrected for already is not corrected again, and who 
         "the views are corrected for decay already (the camera): leave it out here");
   CHECK(says_so(why_not("{dead_time: {tau_s: 1e-6}}", lost), "for dead time already"));
   CHECK(why_not("{dead_time: {tau_s: 1e-6}}", decayed) == "taken");
+  std::vector<ViewBatch> constant;
+  constant.push_back(view_with(Correction::decay, CorrectionState::not_needed));
+  CHECK(why_not("{decay: {isotope: Tc-99m}}", constant) ==
+        "the views need no correction for decay (the camera): leave it out here");
 
   CorrectionTest gadget("view_corrections", "{uniform: true}");
   gadget.send(view_of(set, 0, 0, 5));
