@@ -39,7 +39,8 @@ TEST_CASE("spect_simulate writes a scan that inspect explains and spect_osem rec
 TEST_CASE("an image of SPECT is not called PET: BIDS' JSON says NM, and dicom_writer refuses the start image") {
   const TemporaryFolder out;
   const auto simulated =
-      run_command("run spect_simulate --quiet --set photons.events=50000 --out " + (out / "scan").string());
+      run_command("run spect_simulate --quiet --set photons.events=50000 --set photons.half_life_s=21624 --out " +
+                  (out / "scan").string());
   REQUIRE_MESSAGE(simulated.code == 0, simulated.err);
   const std::string few =
       " --quiet --input " + (out / "scan/scan.hs").string() + " --set image.voxel_mm=17.6 --set subsets.iterations=1";
