@@ -66,13 +66,18 @@ TEST_CASE_FIXTURE(
   start_dispatcher();
   BackgroundProgram slow(send_arguments("slow", "0.001"), log("slow"));
   wait_until_says(log("dispatcher"), "a client's run of small begins");
-  const auto listed = run_command("send " + endpoint + " --list --json").json();
-  const int drains = listed["sessions"][0]["server"] == address(0) ? 0 : 1;
+  const auto listed = run_command("send " + endpoint + " --list --json");
+  REQUIRE_MESSAGE(listed.code == 0, listed.err);
+  const int drains = listed.json()["sessions"][0]["server"] == address(0) ? 0 : 1;
   servers[drains]->signal(SIGTERM);
   CHECK(servers[drains]->wait() == 0);
   slow.wait();
-  const auto run_json = nlohmann::json::parse(text_of(folder / "slow" / "run.json"));
-  CHECK(run_json["stopped"] == true);  // it was told by the server, and no server has vanished
+  const auto was_stopped = [&](const char* run, int server) {
+    REQUIRE_MESSAGE(std::filesystem::exists(folder / run / "run.json"), text_of(log(run)), text_of(log("dispatcher")),
+                    text_of(log("server-" + std::to_string(server))));
+    return nlohmann::json::parse(text_of(folder / run / "run.json"))["stopped"] == true;
+  };
+  CHECK(was_stopped("slow", drains));  // it was told by the server, and no server has vanished
   for (int k = 0; k < 3; ++k) CHECK(send("sent-" + std::to_string(k)).code == 0);
   CHECK(count_of(text_of(log("server-" + std::to_string(1 - drains))), "small begins") == 3);
   BackgroundProgram last(send_arguments("last", "0.001"), log("last"));
@@ -80,7 +85,7 @@ TEST_CASE_FIXTURE(
   dispatcher->signal(SIGINT);
   CHECK(dispatcher->wait() == 0);
   last.wait();
-  CHECK(nlohmann::json::parse(text_of(folder / "last" / "run.json"))["stopped"] == true);
+  CHECK(was_stopped("last", 1 - drains));
   CHECK(std::filesystem::exists(folder / ("served-" + std::to_string(1 - drains)) / "session-4" / "run.json"));
 }
 
