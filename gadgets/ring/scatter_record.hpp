@@ -15,7 +15,7 @@
 
 namespace tofstream {
 
-/// Of a live stream: when scatter is made anew, and of what one is being made.
+/// When the scatter of a live stream is made anew, and of what one is being made.
 struct RecordedRenewal {
   Renewals::Times times;
   std::int64_t of_update = 0;          // that met the image

@@ -39,7 +39,7 @@ class Renewals {
   }
   /// A run goes on from one that had made terms last for this iteration.
   void go_on(int made_at) { made_at_ = made_at; }
-  /// Of a live stream, in scan time: when terms are due next, and when what was begun is in place; none: nothing was.
+  /// When, in scan time, terms of a live stream are due next, and when what was begun is in place; none: nothing was.
   struct Times {
     double due_s = 0;
     std::optional<double> place_s = {};

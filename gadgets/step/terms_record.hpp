@@ -14,9 +14,9 @@
 
 namespace tofstream {
 
-/// noted: what came with an update. made: terms that hold from this update on. begun_anew: those so far do not hold any more.
-/// Of a live stream: renewal: when the next ones are due, and of what they are being made. all_noted: what came with this update.
-/// shortened: what was made before an update is not there any more.
+/// `noted`: what came with an update; `made`: terms that hold from this update on; `begun_anew`: those so far do not hold
+/// any more. Live streams have three more. `renewal`: when the next terms are due, and of what they are being made;
+/// `all_noted`: all that came with this update is noted; `shortened`: what was made before an update is not there any more.
 enum class TermsEntry : std::uint32_t {
   noted = 1,
   made = 2,

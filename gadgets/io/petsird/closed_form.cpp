@@ -31,7 +31,7 @@ double crystals_attenuation_per_mm(const ScannerInformation& scanner, std::uint3
   refuse_closed_form(fmt::format("and material {} of its crystals does not say what it stops", material_id));
 }
 
-/// Of a crystal's box in the frame of its module.
+/// What a crystal's box takes up in the frame of its module.
 struct BoxExtent {
   std::array<double, 3> least, most;
 
