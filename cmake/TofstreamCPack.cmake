@@ -1,6 +1,6 @@
 # What `cpack` makes in the build folder of what `cmake --install` installs: `cpack -G DEB` four Debian packages, five where
-# there is MPI, which depend on the packages of the libraries that they are linked with; `cpack -G TGZ` an archive that holds these libraries
-# and runs where it is unpacked. share/doc/packages.md describes them; tools/package makes them from the source tree.
+# there is MPI, which depend on the packages of the libraries that they are linked with; `cpack -G TGZ` an archive that
+# holds these libraries and runs where it is unpacked. share/doc/packages.md describes them; tools/package makes them from the source tree.
 set(CPACK_GENERATOR DEB TGZ)
 set(CPACK_PACKAGE_CONTACT "the authors of tofstream")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Live and offline reconstruction of PET list mode and SPECT views")

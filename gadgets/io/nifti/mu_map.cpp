@@ -141,8 +141,7 @@ std::string incomplete_mu_map(const std::string& what, const Image& mu_per_mm, f
   if (sides.empty()) return {};
   return fmt::format(
       "{}: matter reaches the map's border at {}. If the object goes on there, what lies beyond attenuates nothing, "
-      "and "
-      "activity comes out too low: give a map that holds all of it",
+      "and activity comes out too low: give a map that holds all of it",
       printable(what), fmt::join(sides, ", "));
 }
 
