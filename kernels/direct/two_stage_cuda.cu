@@ -53,13 +53,11 @@ class TwoStageCuda final : public DirectProjector {
         views,
         [&](const StageViews& group, int first) {
           float* const histo = expectation + first * points();
-          in_->prepare(group, stream);
           in_->queue_to_points(group, {image_columns_.data(), 0, gathered_points_.data(), gathered_.floats()}, stream);
           float* const between = on_image_ ? points_.data() : nullptr;
           convolution_->queue_inwards(group, gathered_, gathered_points_.data(), grid().size[2], between, histo,
                                       points(), stream);
           if (!on_image_) return;
-          out_->prepare(group, stream);
           histo_->prepare(group, stream);
           out_->queue_to_voxels(group, {points_.data(), lattice_.floats(), rows_.data(), row_floats()}, stream);
           histo_->queue_to_voxels(group, rows_.data(), histo_columns(), stream);
@@ -78,7 +76,6 @@ class TwoStageCuda final : public DirectProjector {
           const float* const histo = values ? values + first * points() : nullptr;
           if (on_image_) {
             queue_to_columns(histo, grid(), group.count, histo_columns(), stream);
-            out_->prepare(group, stream);
             histo_->prepare(group, stream);
             histo_->queue_to_rows(group, histo_columns(), rows_.data(), stream);
             out_->queue_to_points(group, {rows_.data(), row_floats(), other_points_.data(), lattice_.floats()}, stream);
@@ -90,7 +87,6 @@ class TwoStageCuda final : public DirectProjector {
             collected_->queue(group, histo, points(), gathered_points_.data(), stream);
           else
             queue_from_points(group, lattice_, points_.data(), gathered_, gathered_points_.data(), stream);
-          in_->prepare(group, stream);
           if (first == 0) {
             sums = in_->sums_of(group.count);
             make_room(sums_, Memory::device, sums * column_floats(), stream);

@@ -86,6 +86,8 @@ void queue_gather(const StageViews& views, const GatherLists& lists, const Targe
                   const GatherShape& shape, int rows, const GatheredColumns& columns, int slots, bool adds,
                   int most_entries, Stream stream);
 
+struct ListMaker;
+
 /// One of the resamplings across z, of all views of a set.
 class PlaneResampling {
  public:
@@ -94,8 +96,6 @@ class PlaneResampling {
   PlaneResampling(const Grid& grid, const std::vector<DeviceStages>& stages, const StageViews& all, RadialSteps steps,
                   const StageLattice& lattice, int rows, bool is_out, bool has_margin, std::size_t& most_bytes);
 
-  /// Before the others, for these views.
-  void prepare(const StageViews& views, Stream stream);
   /// Points of each slot = what voxels give to them.
   void queue_to_points(const StageViews& views, const GatheredColumns& columns, Stream stream);
   /// Its transpose: voxels of each slot = what points give to them.
@@ -108,7 +108,7 @@ class PlaneResampling {
  private:
   struct Lists {
     TargetGroups groups;
-    int sources = 0;  // that there are
+    int most_sources = 0;  // of a tile's box
     Buffer<std::int32_t> begins, columns, column_counts;
     Buffer<std::uint16_t> entries;
     Buffer<std::int64_t> places;
@@ -127,7 +127,10 @@ class PlaneResampling {
   WeightsAcross across();
   void make_room(int views, Stream stream);
   void queue_weights(const StageViews& views, Stream stream);
-  void queue_lists(const StageViews& views, Stream stream);
+  ListMaker maker(const StageViews& views, const Lists& lists);
+  void queue_lists(const StageViews& views, Lists& lists, Stream stream);
+  /// Makes lists that are not kept.
+  void prepare(const StageViews& views, Lists& lists, Stream stream);
   void count_entries(Lists& lists, bool to_points, const StageViews& all);
   void queue_gather(const StageViews& views, Lists& lists, const GatheredColumns& columns, int slots, bool adds,
                     Stream stream);

@@ -11,6 +11,19 @@
 
 namespace tofstream::two_stage {
 
+/// What lists of some views are made of.
+struct ListMaker {
+  StageViews views;
+  WeightsAcross across;
+  DirectLattice voxels;
+  StageLattice at;
+  bool is_out, to_points;
+  int margin;
+  TargetGroups groups;
+
+  dim3 tiles() const { return {static_cast<unsigned>(groups.tiles()), static_cast<unsigned>(views.count)}; }
+};
+
 namespace {
 
 constexpr int weight_threads = 128, list_threads = 32;
@@ -55,95 +68,124 @@ __device__ bool is_any(float4 weight) {
   return weight.x != 0 || weight.y != 0 || weight.z != 0 || weight.w != 0;
 }
 
-/// take(weights, source) for all columns that give to the four points from (i, j) on.
-template <class Take>
-__device__ void for_each_column(const DeviceStages& stages, const ViewWeights& weights, const DirectLattice& voxels,
-                                int i, int j, const Take& take) {
-  constexpr double slack = 2e-3;
-  const DirectLattice& points = stages.between;
-  const ResamplingLaw& law = weights.law;
-  // Columns reach half their weights from where they are; the points lie half a spacing from their middle.
-  const double u_mm = (0.5 * law.count_u + 0.5 + slack) * points.spacing_mm.x,
-               s_mm = (0.5 * law.count_s + 0.5 + slack) * points.spacing_mm.y;
-  const double cosine = fabs(points.cos_f), sine = fabs(points.sin_f);
-  const double half_x = (cosine * u_mm + sine * s_mm) / voxels.spacing_mm.x + slack,
-               half_y = (sine * u_mm + cosine * s_mm) / voxels.spacing_mm.y + slack;
-  const Vec3d middle = voxels.coordinates(0.5 * (points.position(i, j, 0) + points.position(i + 1, j + 1, 0)));
-  const int begin_x = max(0, static_cast<int>(ceil(middle.x - half_x))),
-            end_x = min(voxels.size[0], static_cast<int>(floor(middle.x + half_x)) + 1);
-  const int begin_y = max(0, static_cast<int>(ceil(middle.y - half_y))),
-            end_y = min(voxels.size[1], static_cast<int>(floor(middle.y + half_y)) + 1);
-  for (int y = begin_y; y < end_y; ++y)
-    for (int x = begin_x; x < end_x; ++x) {
-      const int column = y * voxels.size[0] + x;
-      const ColumnStart start = weights.starts[column];
-      if (i + 1 < start.u || i >= start.u + law.count_u || j + 1 < start.s || j >= start.s + law.count_s) continue;
-      const float4 weight = {weights.at(column, i, j), weights.at(column, i + 1, j), weights.at(column, i, j + 1),
-                             weights.at(column, i + 1, j + 1)};
-      if (is_any(weight)) take(weight, column);
-    }
-}
+/// Sources [begin, end) of a group lie in these lines, and at these places of them.
+struct SourceBox {
+  int begin_x = 0, end_x = 0, begin_y = 0, end_y = 0;
 
-/// take(weights, source) for all points that the four columns from (x, y) on collect; sources lie as `at` says.
-template <class Take>
-__device__ void for_each_point(const DeviceStages& stages, const ViewWeights& weights, const DirectLattice& voxels,
-                               const StageLattice& at, int margin, int x, int y, const Take& take) {
-  const ResamplingLaw& law = weights.law;
-  int column[4], begin_i = INT_MAX, end_i = INT_MIN, begin_j = INT_MAX, end_j = INT_MIN;
-  for (int c = 0; c < 4; ++c) {
-    const int here_x = x + c % 2, here_y = y + c / 2;
-    column[c] = here_x < voxels.size[0] && here_y < voxels.size[1] ? here_y * voxels.size[0] + here_x : -1;
-    if (column[c] < 0) continue;
-    const ColumnStart start = weights.starts[column[c]];
-    begin_i = min(begin_i, start.u);
-    end_i = max(end_i, start.u + law.count_u);
-    begin_j = min(begin_j, start.s);
-    end_j = max(end_j, start.s + law.count_s);
+  __device__ int width() const { return max(0, end_x - begin_x); }
+  __device__ int size() const { return width() * max(0, end_y - begin_y); }
+  /// Of a warp's groups together.
+  __device__ SourceBox of_warp() const {
+    constexpr int far = 1 << 29;
+    const bool has_any = size() > 0;
+    return {__reduce_min_sync(~0u, has_any ? begin_x : far), __reduce_max_sync(~0u, has_any ? end_x : -far),
+            __reduce_min_sync(~0u, has_any ? begin_y : far), __reduce_max_sync(~0u, has_any ? end_y : -far)};
   }
-  begin_i = max(begin_i, -margin);
-  end_i = min(end_i, stages.between.size[0] + margin);
-  begin_j = max(begin_j, 0);
-  end_j = min(end_j, stages.between.size[1]);
-  for (int j = begin_j; j < end_j; ++j)
-    for (int i = begin_i; i < end_i; ++i) {
-      float of[4] = {};
-      for (int c = 0; c < 4; ++c)
-        if (column[c] >= 0) of[c] = weights.at(column[c], i, j);
-      const float4 weight = {of[0], of[1], of[2], of[3]};
-      if (is_any(weight)) take(weight, j * at.width + i + at.margin);
+};
+
+/// What lists of one view are made of.
+struct ViewSources {
+  const DeviceStages& stages;
+  ViewWeights weights;
+  DirectLattice voxels;
+  StageLattice at;  // of points
+  int margin = 0;   // of points that count
+  bool to_points = false;
+
+  /// Of sources, from a line to the next.
+  __device__ int stride() const { return to_points ? voxels.size[0] : at.width; }
+  __device__ SourceBox box(const FirstTarget& target) const {
+    return to_points ? columns_of(target.x - at.margin, target.y) : points_of(target.x, target.y);
+  }
+  /// take(weights, x, y) for all sources in a target's box that give to its four points, or columns.
+  template <class Take>
+  __device__ void for_each(const FirstTarget& target, const SourceBox& box, const Take& take) const {
+    for (int y = box.begin_y; y < box.end_y; ++y)
+      for (int x = box.begin_x; x < box.end_x; ++x) {
+        const float4 weight = to_points ? of_column(x, y, target.x - at.margin, target.y)
+                                        : of_point(x - at.margin, y, target.x, target.y);
+        if (is_any(weight)) take(weight, x, y);
+      }
+  }
+
+ private:
+  /// Columns that may give to the four points from (i, j) on.
+  __device__ SourceBox columns_of(int i, int j) const {
+    const DirectLattice& points = stages.between;
+    if (j >= points.size[1] || i + 1 < -margin || i >= points.size[0] + margin) return {};
+    constexpr double slack = 2e-3;
+    const ResamplingLaw& law = weights.law;
+    // Columns reach half their weights from where they are; the points lie half a spacing from their middle.
+    const double u_mm = (0.5 * law.count_u + 0.5 + slack) * points.spacing_mm.x,
+                 s_mm = (0.5 * law.count_s + 0.5 + slack) * points.spacing_mm.y;
+    const double cosine = fabs(points.cos_f), sine = fabs(points.sin_f);
+    const double half_x = (cosine * u_mm + sine * s_mm) / voxels.spacing_mm.x + slack,
+                 half_y = (sine * u_mm + cosine * s_mm) / voxels.spacing_mm.y + slack;
+    const Vec3d middle = voxels.coordinates(0.5 * (points.position(i, j, 0) + points.position(i + 1, j + 1, 0)));
+    return {max(0, static_cast<int>(ceil(middle.x - half_x))),
+            min(voxels.size[0], static_cast<int>(floor(middle.x + half_x)) + 1),
+            max(0, static_cast<int>(ceil(middle.y - half_y))),
+            min(voxels.size[1], static_cast<int>(floor(middle.y + half_y)) + 1)};
+  }
+  __device__ float4 of_column(int x, int y, int i, int j) const {
+    const int column = y * voxels.size[0] + x;
+    const ColumnStart start = weights.starts[column];
+    const ResamplingLaw& law = weights.law;
+    if (i + 1 < start.u || i >= start.u + law.count_u || j + 1 < start.s || j >= start.s + law.count_s) return {};
+    return {weights.at(column, i, j), weights.at(column, i + 1, j), weights.at(column, i, j + 1),
+            weights.at(column, i + 1, j + 1)};
+  }
+
+  /// The number of the four columns from (x, y) on; -1: there is none.
+  __device__ int column(int x, int y, int number) const {
+    const int here_x = x + number % 2, here_y = y + number / 2;
+    return here_x < voxels.size[0] && here_y < voxels.size[1] ? here_y * voxels.size[0] + here_x : -1;
+  }
+  /// Points that the four columns from (x, y) on may collect, as they lie in memory.
+  __device__ SourceBox points_of(int x, int y) const {
+    const ResamplingLaw& law = weights.law;
+    int first_i = INT_MAX, last_i = INT_MIN, first_j = INT_MAX, last_j = INT_MIN;  // at which columns begin
+    for (int c = 0; c < 4; ++c) {
+      const int own = column(x, y, c);
+      if (own < 0) continue;
+      const ColumnStart start = weights.starts[own];
+      first_i = min(first_i, start.u), last_i = max(last_i, start.u);
+      first_j = min(first_j, start.s), last_j = max(last_j, start.s);
     }
-}
+    if (first_i > last_i) return {};
+    return {max(first_i, -margin) + at.margin, min(last_i + law.count_u, stages.between.size[0] + margin) + at.margin,
+            max(first_j, 0), min(last_j + law.count_s, stages.between.size[1])};
+  }
+  __device__ float4 of_point(int i, int j, int x, int y) const {
+    float of[4] = {};
+    for (int c = 0; c < 4; ++c)
+      if (const int own = column(x, y, c); own >= 0) of[c] = weights.at(own, i, j);
+    return {of[0], of[1], of[2], of[3]};
+  }
+};
 
-template <class Take>
-__device__ void for_each_source(const StageViews& views, int slot, const WeightsAcross& across,
-                                const DirectLattice& voxels, const StageLattice& at, bool is_out, int margin,
-                                bool to_points, const FirstTarget& target, const Take& take) {
-  const DeviceStages& stages = views[slot];
-  const ViewWeights weights(stages.resampling(is_out).law, across, slot);
-  if (!to_points) return for_each_point(stages, weights, voxels, at, margin, target.x, target.y, take);
-  const int i = target.x - at.margin, j = target.y;
-  if (j < stages.between.size[1] && i + 1 >= -margin && i < stages.between.size[0] + margin)
-    for_each_column(stages, weights, voxels, i, j, take);
-}
-
-/// Which sources the groups of a tile read: a bit for each, in shared memory, and how many come before each word.
+/// Which sources the groups of a tile read: a bit for each of a box, in shared memory, and how many come before each word.
 struct TileSources {
   std::uint32_t* bits;
   std::int32_t* before;
   int words;
+  SourceBox box;
 
-  __device__ TileSources(std::uint32_t* shared, int sources)
-      : bits(shared), before(reinterpret_cast<std::int32_t*>(shared) + words_of(sources)), words(words_of(sources)) {}
+  __device__ TileSources(std::uint32_t* shared, const SourceBox& box)
+      : bits(shared),
+        before(reinterpret_cast<std::int32_t*>(shared) + words_of(box.size())),
+        words(words_of(box.size())),
+        box(box) {
+    for (int w = static_cast<int>(threadIdx.x); w < words; w += list_threads) bits[w] = 0;
+    __syncwarp();
+  }
   TOFSTREAM_HOST_DEVICE static int words_of(int sources) { return (sources + 31) / 32; }
   static std::size_t bytes(int sources) {
     return sizeof(std::uint32_t) * 2 * static_cast<std::size_t>(words_of(sources));
   }
 
-  __device__ void clear() const {
-    for (int w = static_cast<int>(threadIdx.x); w < words; w += list_threads) bits[w] = 0;
-    __syncwarp();
-  }
-  __device__ void add(int source) const { atomicOr(bits + source / 32, 1u << source % 32); }
+  __device__ int bit(int x, int y) const { return (y - box.begin_y) * box.width() + x - box.begin_x; }
+  __device__ void add(int x, int y) const { atomicOr(bits + bit(x, y) / 32, 1u << bit(x, y) % 32); }
   /// Once all are added; returns how many there are.
   __device__ int count() const {
     __syncwarp();
@@ -161,64 +203,90 @@ struct TileSources {
     __syncwarp();
     return sum;
   }
-  __device__ int number(int source) const {
-    return before[source / 32] + __popc(bits[source / 32] & ((1u << source % 32) - 1));
+  __device__ int number(int x, int y) const {
+    const int at = bit(x, y);
+    return before[at / 32] + __popc(bits[at / 32] & ((1u << at % 32) - 1));
   }
+  /// take(x, y) for all that were added.
   template <class Take>
   __device__ void for_each(const Take& take) const {
     for (int w = static_cast<int>(threadIdx.x); w < words; w += list_threads)
-      for (std::uint32_t left = bits[w]; left != 0; left &= left - 1) take(32 * w + __ffs(static_cast<int>(left)) - 1);
+      for (std::uint32_t left = bits[w]; left != 0; left &= left - 1) {
+        const int at = 32 * w + __ffs(static_cast<int>(left)) - 1;
+        take(box.begin_x + at % box.width(), box.begin_y + at / box.width());
+      }
   }
 };
 
-/// counts[place][group] = entries, in whole fours; column_counts[place][tile]. A warp has a tile, and a lane a group.
-__global__ void __launch_bounds__(list_threads)
-    count_sources(StageViews views, WeightsAcross across, DirectLattice voxels, StageLattice at, bool is_out,
-                  int margin, bool to_points, TargetGroups groups, int sources, std::int32_t* counts,
-                  std::int32_t* column_counts) {
-  extern __shared__ std::uint32_t words[];
-  const int tile = static_cast<int>(blockIdx.x), slot = static_cast<int>(blockIdx.y), place = views.index[slot];
-  const int group = tile * TargetGroups::of_tile + static_cast<int>(threadIdx.x);
-  const TileSources of_tile(words, sources);
-  of_tile.clear();
-  if (threadIdx.x < TargetGroups::of_tile) {
-    int count = 0;
-    for_each_source(views, slot, across, voxels, at, is_out, margin, to_points, FirstTarget(groups, group),
-                    [&](float4, int source) {
-                      of_tile.add(source);
-                      ++count;
-                    });
-    counts[std::int64_t{place} * (groups.count() + 1) + group] = to_four(count);
-  }
-  const int columns = of_tile.count();
-  if (threadIdx.x == 0) column_counts[std::int64_t{place} * groups.tiles() + tile] = columns;
+__device__ ViewSources sources_of(const ListMaker& of, int slot) {
+  const DeviceStages& stages = of.views[slot];
+  return {stages,      ViewWeights(stages.resampling(of.is_out).law, of.across, slot), of.voxels, of.at, of.margin,
+          of.to_points};
 }
 
+/// A warp has a tile, and a lane a group.
+struct ListShare {
+  int tile, slot, group;
+  bool has_group;
+
+  __device__ ListShare()
+      : tile(static_cast<int>(blockIdx.x)),
+        slot(static_cast<int>(blockIdx.y)),
+        group(tile * TargetGroups::of_tile + static_cast<int>(threadIdx.x)),
+        has_group(threadIdx.x < TargetGroups::of_tile) {}
+  __device__ SourceBox box(const ListMaker& of, const ViewSources& sources) const {
+    return has_group ? sources.box(FirstTarget(of.groups, group)) : SourceBox{};
+  }
+};
+
+/// Raises `most` to the largest box of a tile.
+__global__ void __launch_bounds__(list_threads) measure_boxes(ListMaker of, int* most) {
+  const ListShare share;
+  const SourceBox box = share.box(of, sources_of(of, share.slot)).of_warp();
+  if (threadIdx.x == 0) atomicMax(most, box.size());
+}
+
+/// counts[place][group] = entries, in whole fours; column_counts[place][tile].
 __global__ void __launch_bounds__(list_threads)
-    make_lists(StageViews views, WeightsAcross across, DirectLattice voxels, StageLattice at, bool is_out, int margin,
-               bool to_points, TargetGroups groups, int sources, GatherLists lists) {
+    count_sources(ListMaker of, std::int32_t* counts, std::int32_t* column_counts) {
   extern __shared__ std::uint32_t words[];
-  const int tile = static_cast<int>(blockIdx.x), slot = static_cast<int>(blockIdx.y), place = views.index[slot];
-  const int group = tile * TargetGroups::of_tile + static_cast<int>(threadIdx.x);
-  const bool has_group = threadIdx.x < TargetGroups::of_tile;
-  const TileSources of_tile(words, sources);
-  const auto for_each = [&](const auto& take) {
-    if (has_group)
-      for_each_source(views, slot, across, voxels, at, is_out, margin, to_points, FirstTarget(groups, group), take);
-  };
-  of_tile.clear();
-  for_each([&](float4, int source) { of_tile.add(source); });
+  const ListShare share;
+  const ViewSources sources = sources_of(of, share.slot);
+  const SourceBox box = share.box(of, sources);
+  const TileSources of_tile(words, box.of_warp());
+  const int place = of.views.index[share.slot];
+  if (share.has_group) {
+    int count = 0;
+    sources.for_each(FirstTarget(of.groups, share.group), box, [&](float4, int x, int y) {
+      of_tile.add(x, y);
+      ++count;
+    });
+    counts[std::int64_t{place} * (of.groups.count() + 1) + share.group] = to_four(count);
+  }
+  const int columns = of_tile.count();
+  if (threadIdx.x == 0) column_counts[std::int64_t{place} * of.groups.tiles() + share.tile] = columns;
+}
+
+__global__ void __launch_bounds__(list_threads) make_lists(ListMaker of, GatherLists lists) {
+  extern __shared__ std::uint32_t words[];
+  const ListShare share;
+  const ViewSources sources = sources_of(of, share.slot);
+  const SourceBox box = share.box(of, sources);
+  const TileSources of_tile(words, box.of_warp());
+  const int place = of.views.index[share.slot];
+  const FirstTarget target(of.groups, share.group);
+  if (share.has_group) sources.for_each(target, box, [&](float4, int x, int y) { of_tile.add(x, y); });
   of_tile.count();
-  std::int32_t* const columns = lists.columns_of(slot, place, groups.tiles(), tile);
-  of_tile.for_each([&](int source) { columns[of_tile.number(source)] = source; });
-  if (!has_group) return;
-  const std::int32_t* const begins = lists.begins + std::int64_t{place} * (groups.count() + 1) + group;
-  std::int64_t to = lists.first(slot, place) + begins[0];
+  std::int32_t* const columns = lists.columns_of(share.slot, place, of.groups.tiles(), share.tile);
+  of_tile.for_each([&](int x, int y) { columns[of_tile.number(x, y)] = y * sources.stride() + x; });
+  if (!share.has_group) return;
+  const std::int32_t* const begins = lists.begins + std::int64_t{place} * (of.groups.count() + 1) + share.group;
+  std::int64_t to = lists.first(share.slot, place) + begins[0];
   const std::int64_t end = to + begins[1] - begins[0];
   std::uint16_t last = 0;
-  for_each([&](float4 weight, int source) {
+  sources.for_each(target, box, [&](float4 weight, int x, int y) {
     lists.weights[to] = weight;
-    lists.sources[to++] = last = static_cast<std::uint16_t>(of_tile.number(source));
+    lists.sources[to++] = last = static_cast<std::uint16_t>(of_tile.number(x, y));
   });
   for (; to < end; ++to) {
     lists.weights[to] = float4{};
@@ -244,8 +312,6 @@ PlaneResampling::PlaneResampling(const Grid& grid, const std::vector<DeviceStage
   }
   to_points_.groups = TargetGroups(lattice.made, lattice.lines, lattice.width);
   to_voxels_.groups = TargetGroups(grid.size[0], grid.size[1], grid.size[0]);
-  to_points_.sources = columns();
-  to_voxels_.sources = lattice.lines * lattice.width;
   count_entries(to_points_, true, all);
   count_entries(to_voxels_, false, all);
   std::size_t bytes = 0;
@@ -260,7 +326,8 @@ PlaneResampling::PlaneResampling(const Grid& grid, const std::vector<DeviceStage
   make_room(all.count, nullptr);
   for_each_part(all, [&](const StageViews& part) {
     queue_weights(part, nullptr);
-    queue_lists(part, nullptr);
+    queue_lists(part, to_points_, nullptr);
+    queue_lists(part, to_voxels_, nullptr);
   });
   synchronize(nullptr);
   across_weights_ = {};
@@ -282,14 +349,17 @@ void PlaneResampling::count_entries(Lists& lists, bool to_points, const StageVie
   const int tiles = lists.groups.tiles();
   lists.begins = Buffer<std::int32_t>::zeros(Memory::device, all.count * stride);
   lists.column_counts = Buffer<std::int32_t>(Memory::device, std::int64_t{all.count} * tiles);
-  const std::size_t bytes = TileSources::bytes(lists.sources);
+  Buffer<int> most = Buffer<int>::zeros(Memory::device, 1);
   take_shared(count_sources);
   take_shared(make_lists);
   for_each_part(all, [&](const StageViews& part) {
     queue_weights(part, nullptr);
-    count_sources<<<dim3(static_cast<unsigned>(tiles), static_cast<unsigned>(part.count)), list_threads, bytes>>>(
-        part, across(), voxels_, lattice_, is_out_, has_margin_ ? lattice_.margin : 0, to_points, lists.groups,
-        lists.sources, lists.begins.data(), lists.column_counts.data());
+    const ListMaker of = maker(part, lists);
+    measure_boxes<<<of.tiles(), list_threads>>>(of, most.data());
+    check_launch("measure what views read");
+    lists.most_sources = most.to_vector()[0];
+    count_sources<<<of.tiles(), list_threads, TileSources::bytes(lists.most_sources)>>>(of, lists.begins.data(),
+                                                                                        lists.column_counts.data());
     check_launch("count what views read");
   });
   std::vector<std::int32_t> begins = lists.begins.to_vector();
@@ -362,21 +432,22 @@ void PlaneResampling::queue_weights(const StageViews& views, Stream stream) {
   check_launch("make the weights of views");
 }
 
-void PlaneResampling::queue_lists(const StageViews& views, Stream stream) {
-  for (Lists* const lists : {&to_points_, &to_voxels_}) {
-    const dim3 tiles(static_cast<unsigned>(lists->groups.tiles()), static_cast<unsigned>(views.count));
-    make_lists<<<tiles, list_threads, TileSources::bytes(lists->sources), stream>>>(
-        views, across(), voxels_, lattice_, is_out_, has_margin_ ? lattice_.margin : 0, lists == &to_points_,
-        lists->groups, lists->sources, at(*lists));
-    check_launch("list what views read");
-  }
+ListMaker PlaneResampling::maker(const StageViews& views, const Lists& lists) {
+  return {views,       across(), voxels_, lattice_, is_out_, &lists == &to_points_, has_margin_ ? lattice_.margin : 0,
+          lists.groups};
 }
 
-void PlaneResampling::prepare(const StageViews& views, Stream stream) {
+void PlaneResampling::queue_lists(const StageViews& views, Lists& lists, Stream stream) {
+  const ListMaker of = maker(views, lists);
+  make_lists<<<of.tiles(), list_threads, TileSources::bytes(lists.most_sources), stream>>>(of, at(lists));
+  check_launch("list what views read");
+}
+
+void PlaneResampling::prepare(const StageViews& views, Lists& lists, Stream stream) {
   if (keeps_all_) return;
   make_room(views.count, stream);
   queue_weights(views, stream);
-  queue_lists(views, stream);
+  queue_lists(views, lists, stream);
 }
 
 void PlaneResampling::queue_gather(const StageViews& views, Lists& lists, const GatheredColumns& columns, int slots,
@@ -387,15 +458,18 @@ void PlaneResampling::queue_gather(const StageViews& views, Lists& lists, const 
 }
 
 void PlaneResampling::queue_to_points(const StageViews& views, const GatheredColumns& columns, Stream stream) {
+  prepare(views, to_points_, stream);
   queue_gather(views, to_points_, columns, views.count, false, stream);
 }
 
 void PlaneResampling::queue_to_voxels(const StageViews& views, const GatheredColumns& columns, Stream stream) {
+  prepare(views, to_voxels_, stream);
   queue_gather(views, to_voxels_, columns, views.count, false, stream);
 }
 
 void PlaneResampling::queue_to_sums(const StageViews& views, const GatheredColumns& columns, int sums, bool adds,
                                     Stream stream) {
+  prepare(views, to_voxels_, stream);
   queue_gather(views, to_voxels_, columns, sums, adds, stream);
 }
 
