@@ -14,14 +14,17 @@ namespace {
 // A block has some rows of a line, and a thread some neighbouring points of a row.
 constexpr int most_threads = 384, least_blocks = 3;
 constexpr int few_rows = 16, many_rows = 32;  // of a block
+// Of lattices with so many rows a voxel, which take the voxels' weights in turn: each phase of them has few_rows.
+constexpr int fine_phases = 3, fine_rows = fine_phases * few_rows;
 
-/// How much of voxels' rows a block reads of each point for its rows of the lattice.
+/// How much of voxels' rows a block reads of each point for its rows of the lattice, of so many phases.
 struct Window {
   int fours = 0, stride = 0;  // of points: odd, so that neighbouring ones use different banks
   unsigned inverse = 0;       // of the fours, times 2^32
 
-  static Window of(int rows, int blocks_of_taps) {
-    const int fours = to_four(rows + blocks_of_taps * tap_block - 1 + 3) / 4;
+  static Window of(int rows, int phases, int blocks_of_taps) {
+    // Where phases begin differs by a voxel at most.
+    const int fours = to_four(rows / phases + (phases > 1 ? 1 : 0) + blocks_of_taps * tap_block - 1 + 3) / 4;
     return {fours, LineRows::odd(4 * fours),
             static_cast<unsigned>((std::uint64_t{1} << 32) / static_cast<unsigned>(fours)) + 1};
   }
@@ -39,10 +42,17 @@ struct Share {
   __device__ bool has_any() const { return first < step; }
 };
 
+/// n / phases, rounded down.
+template <int phases>
+__device__ int whole_steps(int n) {
+  return phases == 1 ? n : (n >= 0 ? n / phases : -((phases - 1 - n) / phases));
+}
+
 /// First voxel of each point's window for rows from first_row on.
+template <int phases>
 __device__ void find_windows(const DeviceTaps& taps, int points, int first_row, std::int32_t* begins) {
   for (int i = static_cast<int>(threadIdx.x); i < points; i += static_cast<int>(blockDim.x))
-    begins[i] = first_row - taps.first_row(i) - (taps.blocks * tap_block - 1);
+    begins[i] = whole_steps<phases>(first_row - taps.first_row(i)) - (taps.blocks * tap_block - 1);
 }
 
 /// Voxels' rows of points, which lie `stride` apart, in windows that begin at whole fours.
@@ -69,20 +79,28 @@ __device__ void load_windows(const float* line, int stride, int points, const Wi
   }
 }
 
-/// Rows of the lattice from first_row on, of windows of voxels' rows.
-template <int rows_here>
-__device__ void resample_windows(const DeviceTaps& taps, int points, const Window& window, const std::int32_t* begins,
-                                 const float* windows, const LineRows& to) {
-  constexpr int segments = rows_here / outputs_a_thread;
+/// Rows of the lattice from first_row on, of windows of voxels' rows. A thread has neighbouring rows of a phase.
+template <int rows_here, int phases>
+__device__ void resample_windows(const DeviceTaps& taps, int points, int first_row, const Window& window,
+                                 const std::int32_t* begins, const float* windows, const LineRows& to) {
+  constexpr int segments = rows_here / outputs_a_thread;  // of all phases
   for (int n = static_cast<int>(threadIdx.x); n < points * segments; n += static_cast<int>(blockDim.x)) {
-    const int i = segments == 1 || n < points ? n : n - points,
-              row = segments == 1 || n < points ? 0 : outputs_a_thread;
-    const float* given = windows + i * window.stride + (begins[i] & 3) + row;
+    int segment = 0;
+#pragma unroll
+    for (int s = 1; s < segments; ++s) segment += n >= s * points ? 1 : 0;
+    const int i = n - segment * points;
+    const int phase = segment % phases, first = segment / phases * outputs_a_thread;
+    // Rows of this phase begin at `start`; the window begins where the last phase's do.
+    const int start = taps.first_row(i) + phase;
+    const int steps = whole_steps<phases>(first_row - start + phases - 1);
+    const int row = start + phases * steps - first_row + phases * first;
+    const float* given = windows + i * window.stride + (begins[i] & 3) + first +
+                         (phases == 1 ? 0 : steps - (begins[i] + taps.blocks * tap_block - 1));
     float sums[outputs_a_thread] = {};
 #pragma unroll 1
     for (int b = taps.blocks - 1; b >= 0; --b, given += tap_block) {
       float weight[tap_block], turned[tap_block];
-      taps.read(i, b, weight);
+      taps.read(i * phases + phase, b, weight);
 #pragma unroll
       for (int t = 0; t < tap_block; ++t) turned[t] = weight[tap_block - 1 - t];
       add_taps(
@@ -90,7 +108,7 @@ __device__ void resample_windows(const DeviceTaps& taps, int points, const Windo
     }
     float* out = to.at(row, i);
 #pragma unroll
-    for (int e = 0; e < outputs_a_thread; ++e, out += to.stride) *out = sums[e];
+    for (int e = 0; e < outputs_a_thread; ++e, out += phases * to.stride) *out = sums[e];
   }
 }
 
@@ -110,8 +128,9 @@ __device__ void resample_rows(const DeviceStages& stages, int points, const floa
 }
 
 /// Points of the lattice from voxels' rows at those that lie also in its margin; into `points`, or where that is null
-/// into histo-images. In a single round the result takes its input's place.
-template <int rows_here, bool in_windows>
+/// into histo-images. In a single round the result takes its input's place. `phases`: 0 where voxels' rows are read from
+/// memory and not from windows.
+template <int rows_here, int phases>
 __global__ void __launch_bounds__(most_threads, least_blocks)
     convolve_inwards(StageViews views, StageLattice at, StageLattice gathered, Window window, const float* from,
                      int voxels, float* points, float* histo, std::int64_t histo_points) {
@@ -131,7 +150,8 @@ __global__ void __launch_bounds__(most_threads, least_blocks)
   // The views and their weights are there before the kernels before this one end.
   const DeviceTaps taps = stages.taps;
   load_rest(stages, rest);
-  if (in_windows) find_windows(taps, width, first_row, begins);
+  constexpr bool in_windows = phases > 0;
+  if constexpr (in_windows) find_windows<phases>(taps, width, first_row, begins);
   const int warp = static_cast<int>(threadIdx.x) / lanes_of_warp, lane = static_cast<int>(threadIdx.x) % lanes_of_warp;
   if (width + lane < given.stride)  // spare_points and one are fewer than lanes
     for (int row = warp; row < rows_here; row += static_cast<int>(blockDim.x) / lanes_of_warp)
@@ -140,10 +160,10 @@ __global__ void __launch_bounds__(most_threads, least_blocks)
   if (j >= lines) return;
   __syncthreads();
   const float* const line = from + slot * gathered.floats() + gathered.at(j, -reach);
-  if (in_windows) {
+  if constexpr (in_windows) {
     load_windows(line, gathered.rows, width, window, begins, windows);
     __syncthreads();
-    resample_windows<rows_here>(taps, width, window, begins, windows, given);
+    resample_windows<rows_here, phases>(taps, width, first_row, window, begins, windows, given);
   } else {
     resample_rows<rows_here>(stages, width, line, gathered.rows, voxels, first_row, rows, given);
   }
@@ -246,32 +266,34 @@ Convolution::Inwards Convolution::inwards_of(int rows, bool in_windows) const {
       threads_for(std::max(segments * rows, in_windows ? width * (rows / outputs_a_thread) : 0), most_threads);
   const bool is_one_round = points_ <= static_cast<int>(how.threads) / rows * outputs_a_thread;
   how.bytes = memory_of_rest(lattice_.margin) + memory_of_rows(rows, width + spare_points);
-  const Window window = Window::of(rows, taps_);
+  const Window window = Window::of(rows, phases_, taps_);
   const std::size_t of_windows =
       in_windows ? sizeof(float) * static_cast<std::size_t>(width) * static_cast<std::size_t>(1 + window.stride) : 0;
   how.bytes += std::max(of_windows, is_one_round ? 0 : memory_of_rows(rows, points_ + outputs_a_thread));
   return how;
 }
 
-Convolution::Convolution(const StageLattice& lattice, int points, int taps)
+Convolution::Convolution(const StageLattice& lattice, int points, int taps, int phases)
     : lattice_(lattice),
       points_(points),
       taps_(taps),
+      phases_(phases),
       outwards_bytes_(memory_of_rest(lattice.margin) +
                       memory_of_rows(many_rows, points + 4 * lattice.margin + spare_points)) {
   const std::size_t most = most_shared_bytes();
-  in_windows_ = taps > 0 && inwards_of(few_rows, true).bytes <= most;
-  few_ = inwards_of(few_rows, in_windows_);
+  const int least_rows = phases == fine_phases ? fine_rows : few_rows;
+  in_windows_ = taps > 0 && inwards_of(least_rows, true).bytes <= most;
+  few_ = inwards_of(in_windows_ ? least_rows : few_rows, in_windows_);
   many_ = inwards_of(many_rows, in_windows_);
-  if (many_.bytes > most / 2) many_ = few_;
+  if (many_.bytes > most / 2 || few_.rows == fine_rows) many_ = few_;
   if (std::max(outwards_bytes_, few_.bytes) > most)
     throw std::invalid_argument(
         "the image's rows are longer than this GPU's shared memory allows two_stage: take larger voxels, operator "
         "one_stage, or backend: cpu");
-  for (const auto kernel : {convolve_inwards<few_rows, true>, convolve_inwards<few_rows, false>}) take_shared(kernel);
-  if (many_.rows == many_rows)
-    for (const auto kernel : {convolve_inwards<many_rows, true>, convolve_inwards<many_rows, false>})
-      take_shared(kernel);
+  for (const auto kernel :
+       {convolve_inwards<few_rows, 0>, convolve_inwards<many_rows, 0>, convolve_inwards<few_rows, 1>,
+        convolve_inwards<many_rows, 1>, convolve_inwards<fine_rows, fine_phases>})
+    take_shared(kernel);
   take_shared(convolve_outwards);
 }
 
@@ -284,11 +306,11 @@ void Convolution::queue_inwards(const StageViews& views, const StageLattice& gat
   // Few rows a block fill the GPU with one view, and are no more rows in all; many read less of their neighbours'.
   const bool wastes = parts(lattice_.rows, many_rows) * many_rows > parts(lattice_.rows, few_rows) * few_rows;
   const Inwards& how = views.count == 1 || wastes ? few_ : many_;
-  const auto staged = how.rows == few_rows ? convolve_inwards<few_rows, true> : convolve_inwards<many_rows, true>;
-  const auto direct = how.rows == few_rows ? convolve_inwards<few_rows, false> : convolve_inwards<many_rows, false>;
-  chain::launch("convolve views", in_windows_ ? staged : direct, blocks(views, how.rows), how.threads, how.bytes,
-                stream, views, lattice_, gathered, Window::of(how.rows, taps_), from, voxels, points, histo,
-                histo_points);
+  auto* kernel = how.rows == few_rows ? convolve_inwards<few_rows, 0> : convolve_inwards<many_rows, 0>;
+  if (in_windows_) kernel = how.rows == few_rows ? convolve_inwards<few_rows, 1> : convolve_inwards<many_rows, 1>;
+  if (how.rows == fine_rows) kernel = convolve_inwards<fine_rows, fine_phases>;
+  chain::launch("convolve views", kernel, blocks(views, how.rows), how.threads, how.bytes, stream, views, lattice_,
+                gathered, Window::of(how.rows, phases_, taps_), from, voxels, points, histo, histo_points);
 }
 
 void Convolution::queue_outwards(const StageViews& views, const float* points, const float* histo,

@@ -29,8 +29,8 @@ class TwoStageCuda final : public DirectProjector {
       rows = std::max(rows, place.between.size[2]);
     }
     const int points_of_line = lattice_.made - 2 * lattice_.margin;
-    convolution_.emplace(lattice_, points_of_line, taps);
-    if (taps > 0) collected_.emplace(gathered_, rows);
+    convolution_.emplace(lattice_, points_of_line, taps, stages.front().fine);
+    if (!on_image_) collected_.emplace(gathered_, rows);
     collects_ = collected_ && collected_->fit();
     const StageViews all{stages_.data(), all_places_.data(), static_cast<int>(stages.size())};
     std::size_t most_bytes = most_bytes_of_direct_tables;
@@ -146,7 +146,7 @@ class TwoStageCuda final : public DirectProjector {
       to.blocks = static_cast<int>(parts(static_cast<std::int64_t>(weights.size()), tap_block));
       const WeightsAlongZ at_points = weights_at_points(grid(), split, to.reach);
       add_along(at_points, to, along, starts);
-      if (split.fine == 1) add_taps(at_points, to, taps);
+      add_taps(at_points, to, taps);
       first_rows.insert(first_rows.end(), at_points.starts.begin(), at_points.starts.end());
       rest_begins[p] = rest.size();
       rest.insert(rest.end(), weights.begin(), weights.end());
@@ -170,7 +170,7 @@ class TwoStageCuda final : public DirectProjector {
       stages[p].taps.weights = taps_.data() + taps_of_view;
       stages[p].taps.first_rows = first_rows_.data() + start_of_view;
       of_view += width * static_cast<std::size_t>(to.count);
-      taps_of_view += width * static_cast<std::size_t>(stages[p].taps.blocks * tap_block);
+      taps_of_view += width * static_cast<std::size_t>(stages[p].fine * stages[p].taps.blocks * tap_block);
       start_of_view += width;
       stages[p].in.radial = radial_laws_.data() + in_laws[p];
       stages[p].out.radial = radial_laws_.data() + out_laws[p];
@@ -200,12 +200,15 @@ class TwoStageCuda final : public DirectProjector {
 
   /// The same as lines read them.
   static void add_taps(const WeightsAlongZ& from, DeviceStages& stages, std::vector<float>& weights) {
-    stages.taps.blocks = static_cast<int>(parts(from.count, tap_block));
-    for (std::size_t place = 0; place < from.starts.size(); ++place) {
-      const float* const own = from.at(static_cast<std::int64_t>(place));
-      weights.insert(weights.end(), own, own + from.count);
-      weights.resize(weights.size() + static_cast<std::size_t>(stages.taps.blocks * tap_block - from.count), 0.0f);
-    }
+    const int fine = stages.fine;
+    stages.taps.blocks = static_cast<int>(parts((from.count + fine - 1) / fine, tap_block));
+    for (std::size_t place = 0; place < from.starts.size(); ++place)
+      for (int phase = 0; phase < fine; ++phase) {
+        const float* const own = from.at(static_cast<std::int64_t>(place));
+        const std::size_t end = weights.size() + static_cast<std::size_t>(stages.taps.blocks * tap_block);
+        for (int m = phase; m < from.count; m += fine) weights.push_back(own[m]);
+        weights.resize(end, 0.0f);
+      }
   }
 
   /// Room for the points of any view.

@@ -30,7 +30,8 @@ struct DeviceAlong {
   int count = 0;  // whole fours
 };
 
-/// The same of points, as lines read them: [place][blocks][tap_block] from the row on at which they begin.
+/// The same of points, as lines read them: [point][phase][blocks][tap_block], from the row on at which a point's begin.
+/// Phase p of a lattice with `fine` rows a voxel has every fine-th weight from number p on.
 struct DeviceTaps {
   const float* weights = nullptr;
   const std::int32_t* first_rows = nullptr;
@@ -52,7 +53,7 @@ struct DeviceStages {
   const float* rest = nullptr;  // of the convolution, in whole blocks, the last ones 0
   int fine = 1, reach = 0, blocks = 1;
   DeviceAlong along;  // of points from -reach on: the first resampling's
-  DeviceTaps taps;    // where the lattice has the voxels' spacing
+  DeviceTaps taps;    // the same
 
   TOFSTREAM_HOST_DEVICE const DeviceResampling& resampling(bool is_out) const { return is_out ? out : in; }
 };
@@ -104,9 +105,9 @@ void queue_add_columns(const StageColumns& from, const Grid& grid, int slots, fl
 /// The convolution along t with the rest of the ToF response. Histo-images are [slot][z][line][point].
 class Convolution {
  public:
-  /// For lattices with lines of at most so many points, and so many blocks of taps along z, or none. Throws
-  /// std::invalid_argument where they do not fit shared memory.
-  Convolution(const StageLattice& lattice, int points, int taps);
+  /// For lattices with lines of at most so many points, and so many blocks of taps along z, or none, in so many phases.
+  /// Throws std::invalid_argument where they do not fit shared memory.
+  Convolution(const StageLattice& lattice, int points, int taps, int phases);
   /// Points of a view's lattice, from voxels' rows at those that lie also in its margin, which `gathered` says how they
   /// lie in memory; into `points`, or where that is null into histo-images.
   void queue_inwards(const StageViews& views, const StageLattice& gathered, const float* from, int voxels,
@@ -127,7 +128,7 @@ class Convolution {
   dim3 blocks(const StageViews& views, int rows) const;
 
   StageLattice lattice_;
-  int points_ = 0, taps_ = 0;
+  int points_ = 0, taps_ = 0, phases_ = 1;
   bool in_windows_ = false;  // along z
   Inwards few_, many_;
   std::size_t outwards_bytes_ = 0;
