@@ -115,7 +115,7 @@ TEST_CASE("Kernels and lattices that the published two stages cannot have are re
 
 namespace {
 
-void check_paper_on_gpu(const DirectCase& here, const std::vector<int>& views) {
+void check_paper_on_gpu(const DirectCase& here, const std::vector<int>& views, double most = 2e-6) {
   const ViewBatch batch = view_batch(here.set, views), there = batch.to(Memory::device);
   const auto x = random_numbers(here.grid.voxels(), 1), y = random_numbers(batch.count, 2);
   const auto on_cpu = here.projector();
@@ -126,8 +126,8 @@ void check_paper_on_gpu(const DirectCase& here, const std::vector<int>& views) {
   on_gpu->forward(there.view(), x_there.data(), histo.data());
   on_gpu->back(there.view(), y_there.data(), image.data());
   const std::vector<float> projected = histo.to_vector(), collected = image.to_vector();
-  CHECK(error_of_range(projected, direct_forward(*on_cpu, batch, x)) < 2e-6);
-  CHECK(error_of_range(collected, direct_back(*on_cpu, batch, y)) < 2e-6);
+  CHECK(error_of_range(projected, direct_forward(*on_cpu, batch, x)) < most);
+  CHECK(error_of_range(collected, direct_back(*on_cpu, batch, y)) < most);
   CHECK(inner(projected, y) == approx(inner(x, collected)).epsilon(1e-5));
   // The same bits whatever other views left in the projector's memory.
   on_gpu->forward(there.view(), x_there.data(), histo.data());
@@ -152,9 +152,10 @@ TEST_CASE("The published two stages on CUDA are those on the CPU in steep views,
   wide_kernel.axial_fwhm_mm = 16;
   DirectViews steep{.azimuths = 5, .tilts = 3, .acceptance_deg = 75};
   const std::vector<int> views = {0, 2, 4, 6, 8, 11, 14};
-  check_paper_on_gpu(paper_case(Grid::centred(90, 21, 12, {4, 4, 4}), steep, plain_kernel(12)), views);
-  check_paper_on_gpu(paper_case(Grid::centred(14, 17, 30, {4, 5, 3.5f}), steep, wide_kernel), views);
+  constexpr double most = 4e-6;  // of the range, which wide kernels make small
+  check_paper_on_gpu(paper_case(Grid::centred(90, 21, 12, {4, 4, 4}), steep, plain_kernel(12)), views, most);
+  check_paper_on_gpu(paper_case(Grid::centred(14, 17, 30, {4, 5, 3.5f}), steep, wide_kernel), views, most);
   check_paper_on_gpu(paper_case(Grid::centred(24, 22, 7, {2, 2, 6}), {.azimuths = 3, .tilts = 3}, wide_kernel),
-                     {0, 4, 8});
+                     {0, 4, 8}, most);
 }
 // SPDX-License-Identifier: Apache-2.0
