@@ -96,6 +96,7 @@ __device__ float half_v_of(const Turn& turn) {
   return static_cast<float>(turn.reach + 0.5 * (rows_a_thread - 1) * fabs(turn.to.step[1].v));
 }
 
+/// Of one column, what a thread reads.
 template <int fours>
 struct ColumnValues {
   float4 four[fours];
@@ -165,14 +166,40 @@ __device__ float limited(float n) {
   return fminf(fmaxf(n, -far), far);
 }
 
+/// Adds so many columns that follow each other, the first of which lies at e and v from the targets' middle.
+template <int fours>
+__device__ void add_row(const Turn& turn, const float* column, int count, float e, float v, const float4* factors,
+                        TurnSums<fours>& sums) {
+  const auto step_e = static_cast<float>(turn.from.step[0].e), step_v = static_cast<float>(turn.from.step[0].v);
+  const auto row_v = static_cast<float>(turn.to.step[1].v);
+  // As far from the middle S reaches the other half of the targets.
+  const float reach_of_half = static_cast<float>(turn.reach - 0.5 * turn.to.step[2].e);
+  const std::int64_t stride = turn.from.stride[0];
+  ColumnValues<fours> next(column);
+#pragma unroll 2
+  for (int left = count - 1; left >= 0; --left) {
+    const ColumnValues<fours> value = next;
+    if (left > 0) column += stride;
+    next = ColumnValues<fours>(column);  // on its way while this one is added
+    float across[rows_a_thread];
+#pragma unroll
+    for (int r = 0; r < rows_a_thread; ++r) {
+      const float distance = v - (r - 0.5f * (rows_a_thread - 1)) * row_v;
+      across[r] = power_of_two(-distance * distance);
+    }
+    sums.add(value, across, factors, e <= reach_of_half, e >= -reach_of_half);
+    e += step_e;
+    v += step_v;
+    factors += 2;
+  }
+}
+
 /// Adds all columns that S reaches from a thread's targets, of the block's box.
 template <int fours>
 __device__ void add_columns(const Turn& turn, TurnPlace middle, const ColumnBox& block, const float4* factors,
                             const float* values, TurnSums<fours>& sums) {
   const TurnLattice& from = turn.from;
-  const float half_e = half_e_of(turn), half_v = half_v_of(turn), row_v = static_cast<float>(turn.to.step[1].v);
-  // The first four targets, or the last ones, are no farther than that from the middle and S.
-  const float reach_of_half = static_cast<float>(turn.reach - 0.5 * turn.to.step[2].e);
+  const float half_e = half_e_of(turn), half_v = half_v_of(turn);
   const ColumnBox own(from, middle, half_e, half_v);
   const int near_a = own.nearest[0], near_b = own.nearest[1];
   // Where the nearest column lies from the middle, so that numbers are small.
@@ -181,9 +208,8 @@ __device__ void add_columns(const Turn& turn, TurnPlace middle, const ColumnBox&
   const auto step_e = static_cast<float>(from.step[0].e), step_v = static_cast<float>(from.step[0].v);
   const auto next_e = static_cast<float>(from.step[1].e), next_v = static_cast<float>(from.step[1].v);
   const float inverse_e = 1 / step_e, inverse_v = 1 / step_v;
-  const auto stride = from.stride[0];
   for (int b = max(own.first[1], block.first[1]); b <= min(own.last[1], block.last[1]); ++b) {
-    float here_e = e + (b - near_b) * next_e, here_v = v + (b - near_b) * next_v;
+    const float here_e = e + (b - near_b) * next_e, here_v = v + (b - near_b) * next_v;
     const float end_e[2] = {(-half_e - here_e) * inverse_e, (half_e - here_e) * inverse_e};
     const float end_v[2] = {(-half_v - here_v) * inverse_v, (half_v - here_v) * inverse_v};
     const float low = fmaxf(fminf(end_e[0], end_e[1]), fminf(end_v[0], end_v[1]));
@@ -191,27 +217,9 @@ __device__ void add_columns(const Turn& turn, TurnPlace middle, const ColumnBox&
     const int first = max(static_cast<int>(ceilf(limited(low))) + near_a, block.first[0]);
     const int last = min(static_cast<int>(floorf(limited(high))) + near_a, block.last[0]);
     if (first > last) continue;
-    here_e += (first - near_a) * step_e;
-    here_v += (first - near_a) * step_v;
-    const float* column = values + b * from.stride[1] + first * stride + sums.first;
-    const float4* factor = factors + 2 * ((b - block.first[1]) * block.width() + first - block.first[0]);
-    ColumnValues<fours> next(column);
-#pragma unroll 2
-    for (int left = last - first; left >= 0; --left) {
-      const ColumnValues<fours> value = next;
-      if (left > 0) column += stride;
-      next = ColumnValues<fours>(column);  // on its way while this one is added
-      float across[rows_a_thread];
-#pragma unroll
-      for (int r = 0; r < rows_a_thread; ++r) {
-        const float distance = here_v - (r - 0.5f * (rows_a_thread - 1)) * row_v;
-        across[r] = power_of_two(-distance * distance);
-      }
-      sums.add(value, across, factor, here_e <= reach_of_half, here_e >= -reach_of_half);
-      here_e += step_e;
-      here_v += step_v;
-      factor += 2;
-    }
+    add_row(turn, values + b * from.stride[1] + first * from.stride[0] + sums.first, last - first + 1,
+            here_e + (first - near_a) * step_e, here_v + (first - near_a) * step_v,
+            factors + 2 * ((b - block.first[1]) * block.width() + first - block.first[0]), sums);
   }
 }
 
