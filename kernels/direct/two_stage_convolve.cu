@@ -14,7 +14,7 @@ namespace {
 // A block has some rows of a line, and a thread some neighbouring points of a row.
 constexpr int most_threads = 384, least_blocks = 3;
 constexpr int few_rows = 16, many_rows = 32;  // of a block
-// Of lattices with so many rows a voxel, which take the voxels' weights in turn: each phase of them has few_rows.
+// Lattices with so many rows a voxel take the voxels' weights in turn: each phase of them has few_rows.
 constexpr int fine_phases = 3, fine_rows = fine_phases * few_rows;
 
 /// How much of voxels' rows a block reads of each point for its rows of the lattice, of so many phases.

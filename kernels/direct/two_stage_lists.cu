@@ -74,7 +74,7 @@ struct SourceBox {
 
   __device__ int width() const { return max(0, end_x - begin_x); }
   __device__ int size() const { return width() * max(0, end_y - begin_y); }
-  /// Of a warp's groups together.
+  /// The box about the boxes of all of a warp's groups.
   __device__ SourceBox of_warp() const {
     constexpr int far = 1 << 29;
     const bool has_any = size() > 0;
@@ -92,7 +92,7 @@ struct ViewSources {
   int margin = 0;   // of points that count
   bool to_points = false;
 
-  /// Of sources, from a line to the next.
+  /// How many sources lie from a line to the next.
   __device__ int stride() const { return to_points ? voxels.size[0] : at.width; }
   __device__ SourceBox box(const FirstTarget& target) const {
     return to_points ? columns_of(target.x - at.margin, target.y) : points_of(target.x, target.y);
