@@ -14,9 +14,8 @@ namespace {
 
 using two_stage::four_of;
 
-constexpr int turn_threads = 192, turn_blocks = 3;  // of a multiprocessor
+constexpr int turn_threads = 192, turn_blocks = 2;  // of a multiprocessor
 constexpr int most_groups = 12;                     // of a chunk
-constexpr int targets_a_block = 32, pairs_a_block = targets_a_block / 2;
 
 __host__ __device__ TurnPlace operator+(TurnPlace a, TurnPlace b) {
   return {a.c + b.c, a.e + b.e, a.v + b.v};
@@ -30,139 +29,74 @@ __device__ float power_of_two(float x) {
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
-/// S along one axis; exactly 0 beyond its reach, where another view may have left numbers.
+/// S along one axis; exactly 0 beyond its reach along c and e, where another view may have left numbers.
 __device__ float weight_of(float distance, float reach) {
   return fabsf(distance) <= reach ? power_of_two(-distance * distance) : 0.0f;
 }
 
-/// As an int may be.
-__device__ int limited(float n) {
-  constexpr float far = 1e6f;
-  return static_cast<int>(fminf(fmaxf(n, -far), far));
-}
+/// Indices from first to last of the columns that a box about a place meets, in the order of TurnLattice; and the nearest
+/// one.
+struct ColumnBox {
+  int first[2], last[2], nearest[2];
 
-/// The rows of targets of one group.
+  __device__ ColumnBox(const TurnLattice& from, TurnPlace middle, float half_e, float half_v) {
+    const double e = middle.e - from.first.e, v = middle.v - from.first.v;
+    for (int a = 0; a < 2; ++a) {
+      const TurnPlace step = from.step[a];
+      const double inverse = 1 / (step.e * step.e + step.v * step.v), at = (e * step.e + v * step.v) * inverse;
+      const double half = (half_e * fabs(step.e) + half_v * fabs(step.v)) * inverse;
+      first[a] = max(0, static_cast<int>(ceil(at - half)));
+      last[a] = min(from.size[a] - 1, static_cast<int>(floor(at + half)));
+      nearest[a] = static_cast<int>(rint(at));
+    }
+  }
+  __device__ int width() const { return last[0] - first[0] + 1; }
+  __device__ int columns() const { return max(0, width()) * max(0, last[1] - first[1] + 1); }
+};
+
+/// Where a thread's targets lie.
 struct TurnShare {
-  int line = 0, row = 0;  // the first one
+  int line = 0, row = 0, target = 0;  // the first ones
 
-  __device__ TurnShare(const Turn& turn, int chunk, int line_of_threads, int group)
-      : line(turn.first_line + line_of_threads + static_cast<int>(rint(rows_a_thread * group * turn.lines_a_row))),
-        row(rows_a_thread * (chunk * turn.groups + group) +
-            static_cast<int>(floor(turn.first_row + line * turn.rows_a_line))) {}
-  __device__ bool has_line(const TurnLattice& to) const {
-    return static_cast<unsigned>(line) < static_cast<unsigned>(to.size[0]);
+  __device__ static int lines_of_block(const Turn& turn) { return turn_threads / turn.groups; }
+  /// The share of a line of threads of this block, counted from its first one, and of a group.
+  __device__ TurnShare(const Turn& turn, int of_block, int group) {
+    const int chunk = static_cast<int>(blockIdx.x) % turn.chunks, block = static_cast<int>(blockIdx.x) / turn.chunks;
+    line = turn.first_line + block * lines_of_block(turn) + of_block +
+           static_cast<int>(rint(rows_a_thread * group * turn.lines_a_row));
+    row = rows_a_thread * (chunk * turn.groups + group) +
+          static_cast<int>(floor(turn.first_row + line * turn.rows_a_line));
+    target = targets_a_row * static_cast<int>(blockIdx.y);
   }
-  /// Between the rows, at a target.
-  __device__ TurnPlace middle(const TurnLattice& to, double target) const {
+  /// Between the rows and the targets.
+  __device__ TurnPlace middle(const TurnLattice& to) const {
     return to.first + static_cast<double>(line) * to.step[0] + (row + 0.5 * (rows_a_thread - 1)) * to.step[1] +
-           target * to.step[2];
+           (target + 0.5 * (targets_a_row - 1)) * to.step[2];
   }
 };
 
-/// A column that a block reads: where it lies in memory, and from the block's middle.
-struct TurnColumn {
-  std::int64_t at;
-  float e, v;
-};
-
-/// Columns of one number b, which follow each other in the block's list: their first a, and its place in the list.
-struct TurnRow {
-  int first, begin, end;
-};
-
-/// What a block has in shared memory: columns that S reaches from its targets, and their sums along c at its rows.
-struct TurnBlock {
-  TurnRow* rows;
-  TurnColumn* columns;
-  float4* sums;  // [column][group]
-
-  static __host__ __device__ int padded(int n) { return (n + 3) / 4 * 4; }
-  __device__ TurnBlock(char* shared, int most_rows, int most_columns)
-      : rows(reinterpret_cast<TurnRow*>(shared)),
-        columns(reinterpret_cast<TurnColumn*>(rows + padded(most_rows))),
-        sums(reinterpret_cast<float4*>(columns + padded(most_columns))) {}
-  static std::size_t bytes(int most_rows, int most_columns, int groups) {
-    return sizeof(TurnRow) * static_cast<std::size_t>(padded(most_rows)) +
-           static_cast<std::size_t>(padded(most_columns)) *
-               (sizeof(TurnColumn) + sizeof(float4) * static_cast<std::size_t>(groups));
+/// The factors of S in e of a block's columns: [column][target].
+__device__ void fill_factors(const TurnLattice& from, const ColumnBox& box, double first_e, float step_e, float reach,
+                             float4* factors) {
+  for (int n = static_cast<int>(threadIdx.x); n < box.columns(); n += turn_threads) {
+    const int b = n / box.width(), a = n - b * box.width();
+    const double e = from.first.e + (box.first[0] + a) * from.step[0].e + (box.first[1] + b) * from.step[1].e - first_e;
+    float own[targets_a_row];
+#pragma unroll
+    for (int k = 0; k < targets_a_row; ++k) own[k] = weight_of(static_cast<float>(e) - k * step_e, reach);
+    factors[2 * n] = {own[0], own[1], own[2], own[3]};
+    factors[2 * n + 1] = {own[4], own[5], own[6], own[7]};
   }
-};
-
-/// Columns (a, b) about a place, in the order of TurnLattice.
-struct ColumnFrame {
-  float e, v;  // of column (0, 0) from the middle, which is the nearest one
-  float step_e[2], step_v[2];
-  int near[2];
-
-  __device__ ColumnFrame(const TurnLattice& from, TurnPlace middle) {
-    TurnPlace nearest = from.first;
-    for (int n = 0; n < 2; ++n) {
-      const TurnPlace step = from.step[n];
-      const double far_e = middle.e - from.first.e, far_v = middle.v - from.first.v;
-      near[n] = static_cast<int>(rint((far_e * step.e + far_v * step.v) / (step.e * step.e + step.v * step.v)));
-      nearest = nearest + static_cast<double>(near[n]) * step;
-      step_e[n] = static_cast<float>(step.e), step_v[n] = static_cast<float>(step.v);
-    }
-    e = static_cast<float>(nearest.e - middle.e), v = static_cast<float>(nearest.v - middle.v);
-  }
-  /// Numbers b, from the nearest one, of columns in a box whose middle lies `from_middle` further along e.
-  __device__ int first_b(float from_middle, float half_e, float half_v) const {
-    return limited(ceilf(middle_b(from_middle) - half_b(half_e, half_v)));
-  }
-  __device__ int last_b(float from_middle, float half_e, float half_v) const {
-    return limited(floorf(middle_b(from_middle) + half_b(half_e, half_v)));
-  }
-
- private:
-  __device__ float square() const { return step_e[1] * step_e[1] + step_v[1] * step_v[1]; }
-  __device__ float middle_b(float from_middle) const {
-    return ((from_middle - e) * step_e[1] - v * step_v[1]) / square();
-  }
-  __device__ float half_b(float half_e, float half_v) const {
-    return (half_e * fabsf(step_e[1]) + half_v * fabsf(step_v[1])) / square();
-  }
-};
-
-/// Lists a block's columns, in a box about its middle, row by row. By all threads.
-__device__ void list_columns(const TurnLattice& from, const ColumnFrame& frame, float half_e, float half_v, int first_b,
-                             int rows, const TurnBlock& block) {
-  constexpr int lanes = two_stage::lanes_of_warp;
-  const int lane = static_cast<int>(threadIdx.x) % lanes, warp = static_cast<int>(threadIdx.x) / lanes;
-  const float inverse_e = 1 / frame.step_e[0], inverse_v = 1 / frame.step_v[0];
-  if (warp == 0) {
-    int sum = 0;
-    for (int first = 0; first < rows; first += lanes) {
-      const int n = first + lane, b = first_b + n;
-      const float here_e = frame.e + b * frame.step_e[1], here_v = frame.v + b * frame.step_v[1];
-      const float end_e[2] = {(-half_e - here_e) * inverse_e, (half_e - here_e) * inverse_e};
-      const float end_v[2] = {(-half_v - here_v) * inverse_v, (half_v - here_v) * inverse_v};
-      const int low = limited(ceilf(fmaxf(fminf(end_e[0], end_e[1]), fminf(end_v[0], end_v[1]))));
-      const int high = limited(floorf(fminf(fmaxf(end_e[0], end_e[1]), fmaxf(end_v[0], end_v[1]))));
-      const int first_a = max(low, -frame.near[0]), last_a = min(high, from.size[0] - 1 - frame.near[0]);
-      const int count = n < rows ? max(0, last_a - first_a + 1) : 0;
-      int until = count;
-      for (int by = 1; by < lanes; by *= 2) {
-        const int other = __shfl_up_sync(~0u, until, by);
-        if (lane >= by) until += other;
-      }
-      if (n < rows) block.rows[n] = {first_a, sum + until - count, sum + until};
-      sum += __shfl_sync(~0u, until, lanes - 1);
-    }
-  }
-  __syncthreads();
-  for (int n = warp; n < rows; n += turn_threads / lanes) {
-    const TurnRow row = block.rows[n];
-    const int b = first_b + n;
-    for (int at = row.begin + lane; at < row.end; at += lanes) {
-      const int a = row.first + at - row.begin;
-      block.columns[at] = {(frame.near[0] + a) * from.stride[0] + (frame.near[1] + b) * from.stride[1],
-                           frame.e + b * frame.step_e[1] + a * frame.step_e[0],
-                           frame.v + b * frame.step_v[1] + a * frame.step_v[0]};
-    }
-  }
-  __syncthreads();
 }
 
+__device__ float half_e_of(const Turn& turn) {
+  return static_cast<float>(turn.reach + 0.5 * (targets_a_row - 1) * turn.to.step[2].e);
+}
+__device__ float half_v_of(const Turn& turn) {
+  return static_cast<float>(turn.reach + 0.5 * (rows_a_thread - 1) * fabs(turn.to.step[1].v));
+}
+
+/// Of one column, what a thread reads.
 template <int fours>
 struct ColumnValues {
   float4 four[fours];
@@ -173,153 +107,176 @@ struct ColumnValues {
   }
 };
 
-/// The factors of S in c of a group's rows, for `fours` fours of columns from `first` on.
+/// What a thread adds up: of `fours` fours of each column from `first` on.
 template <int fours>
-struct AlongColumns {
-  float weight[rows_a_thread][4 * fours];
+struct TurnSums {
+  float along[rows_a_thread][4 * fours];  // the factors of S in c
+  float sum[rows_a_thread][targets_a_row] = {};
   int first = 0;
 
-  __device__ AlongColumns(const Turn& turn, TurnPlace middle) {
+  __device__ TurnSums(const Turn& turn, TurnPlace middle) {
     const TurnLattice& from = turn.from;
     const double spacing = from.step[2].c, half = 0.5 * (rows_a_thread - 1) * turn.to.step[1].c;
     const double low = (middle.c - fabs(half) - turn.reach - from.first.c) / spacing;
     first = min(max(static_cast<int>(ceil(low)) & ~3, -4 * fours), two_stage::to_four(from.size[2]));
-    const auto step = static_cast<float>(spacing), reach = static_cast<float>(turn.reach);
+    const auto step = static_cast<float>(spacing);
 #pragma unroll
     for (int r = 0; r < rows_a_thread; ++r) {
       const auto begin = static_cast<float>(from.first.c + first * spacing - middle.c + half - r * turn.to.step[1].c);
 #pragma unroll
-      for (int n = 0; n < 4 * fours; ++n) weight[r][n] = weight_of(begin + n * step, reach);
+      for (int n = 0; n < 4 * fours; ++n) along[r][n] = weight_of(begin + n * step, static_cast<float>(turn.reach));
     }
   }
-  __device__ float sum(int row, const ColumnValues<fours>& of) const {
-    float sum = 0;
+  /// Adds a column with its factors in v and e, of which the first four targets or the last ones may all have 0.
+  __device__ void add(const ColumnValues<fours>& value, const float (&across)[rows_a_thread], const float4* factors,
+                      bool has_first, bool has_last) {
+    float of_row[rows_a_thread];
 #pragma unroll
-    for (int f = 0; f < fours; ++f) {
-      sum += weight[row][4 * f] * of.four[f].x;
-      sum += weight[row][4 * f + 1] * of.four[f].y;
-      sum += weight[row][4 * f + 2] * of.four[f].z;
-      sum += weight[row][4 * f + 3] * of.four[f].w;
+    for (int r = 0; r < rows_a_thread; ++r) {
+      of_row[r] = 0;
+#pragma unroll
+      for (int f = 0; f < fours; ++f) {
+        of_row[r] += along[r][4 * f] * value.four[f].x;
+        of_row[r] += along[r][4 * f + 1] * value.four[f].y;
+        of_row[r] += along[r][4 * f + 2] * value.four[f].z;
+        of_row[r] += along[r][4 * f + 3] * value.four[f].w;
+      }
+      of_row[r] *= across[r];
     }
-    return sum;
+    if (has_first) add_to<0>(of_row, factors[0]);
+    if (has_last) add_to<targets_a_row / 2>(of_row, factors[1]);
+  }
+
+ private:
+  template <int first>
+  __device__ void add_to(const float (&of_row)[rows_a_thread], float4 factor) {
+#pragma unroll
+    for (int r = 0; r < rows_a_thread; ++r) {
+      sum[r][first] += of_row[r] * factor.x;
+      sum[r][first + 1] += of_row[r] * factor.y;
+      sum[r][first + 2] += of_row[r] * factor.z;
+      sum[r][first + 3] += of_row[r] * factor.w;
+    }
   }
 };
 
-/// Sums of all of the block's columns along c, with the factors in v, at a group's rows.
+/// As an int may be.
+__device__ float limited(float n) {
+  constexpr float far = 1e6f;
+  return fminf(fmaxf(n, -far), far);
+}
+
+/// Adds so many columns that follow each other, the first of which lies at e and v from the targets' middle.
 template <int fours>
-__device__ void sum_along(const Turn& turn, TurnPlace middle, float from_block, const float* values,
-                          const TurnBlock& block, int count, int group) {
-  const AlongColumns<fours> along(turn, middle);
+__device__ void add_row(const Turn& turn, const float* column, int count, float e, float v, const float4* factors,
+                        TurnSums<fours>& sums) {
+  const auto step_e = static_cast<float>(turn.from.step[0].e), step_v = static_cast<float>(turn.from.step[0].v);
   const auto row_v = static_cast<float>(turn.to.step[1].v);
-  values += along.first;
-  const int step = turn_threads / turn.groups;
-  int n = static_cast<int>(threadIdx.x) / turn.groups;
-  if (n >= count) return;
-  ColumnValues<fours> next(values + block.columns[n].at);
+  // As far from the middle S reaches the other half of the targets.
+  const float reach_of_half = static_cast<float>(turn.reach - 0.5 * turn.to.step[2].e);
+  const std::int64_t stride = turn.from.stride[0];
+  ColumnValues<fours> next(column);
 #pragma unroll 2
-  for (; n < count; n += step) {
+  for (int left = count - 1; left >= 0; --left) {
     const ColumnValues<fours> value = next;
-    next = ColumnValues<fours>(values + block.columns[min(n + step, count - 1)].at);  // while this one is added
-    const float v = block.columns[n].v - from_block;
-    float sums[rows_a_thread];
+    if (left > 0) column += stride;
+    next = ColumnValues<fours>(column);  // on its way while this one is added
+    float across[rows_a_thread];
 #pragma unroll
     for (int r = 0; r < rows_a_thread; ++r) {
       const float distance = v - (r - 0.5f * (rows_a_thread - 1)) * row_v;
-      sums[r] = along.sum(r, value) * power_of_two(-distance * distance);
+      across[r] = power_of_two(-distance * distance);
     }
-    block.sums[n * turn.groups + group] = {sums[0], sums[1], sums[2], sums[3]};
+    sums.add(value, across, factors, e <= reach_of_half, e >= -reach_of_half);
+    e += step_e;
+    v += step_v;
+    factors += 2;
   }
 }
 
-/// Two targets of each of a group's rows, from `e` of the first one on: sums of the columns near them.
-__device__ void sum_across(const Turn& turn, const ColumnFrame& frame, const TurnBlock& block, int first_b, int rows,
-                           float half_v, float e, int group, float (&sums)[rows_a_thread][2]) {
-  const auto spacing = static_cast<float>(turn.to.step[2].e), reach = static_cast<float>(turn.reach);
-  const float middle = e + 0.5f * spacing, half_e = reach + 0.5f * spacing, inverse = 1 / frame.step_e[0];
-  const int begin = max(frame.first_b(middle, half_e, half_v) - first_b, 0);
-  const int end = min(frame.last_b(middle, half_e, half_v) - first_b + 1, rows);
-  for (int n = begin; n < end; ++n) {
-    const TurnRow row = block.rows[n];
-    const float here = middle - frame.e - (first_b + n) * frame.step_e[1];
-    const float ends[2] = {(here - half_e) * inverse, (here + half_e) * inverse};
-    const int low = limited(ceilf(fminf(ends[0], ends[1]))) - row.first;
-    const int high = limited(floorf(fmaxf(ends[0], ends[1]))) - row.first + 1;
-    const int last = min(row.begin + high, row.end);
-    for (int at = max(row.begin + low, row.begin); at < last; ++at) {
-      const float distance = block.columns[at].e - e, other = distance - spacing;
-      const float factor[2] = {power_of_two(-distance * distance), power_of_two(-other * other)};
-      const float4 four = block.sums[at * turn.groups + group];
-      const float of_row[rows_a_thread] = {four.x, four.y, four.z, four.w};
-#pragma unroll
-      for (int r = 0; r < rows_a_thread; ++r) {
-        sums[r][0] += of_row[r] * factor[0];
-        sums[r][1] += of_row[r] * factor[1];
-      }
-    }
+/// Adds all columns that S reaches from a thread's targets, of the block's box.
+template <int fours>
+__device__ void add_columns(const Turn& turn, TurnPlace middle, const ColumnBox& block, const float4* factors,
+                            const float* values, TurnSums<fours>& sums) {
+  const TurnLattice& from = turn.from;
+  const float half_e = half_e_of(turn), half_v = half_v_of(turn);
+  const ColumnBox own(from, middle, half_e, half_v);
+  const int near_a = own.nearest[0], near_b = own.nearest[1];
+  // Where the nearest column lies from the middle, so that numbers are small.
+  const auto e = static_cast<float>(from.first.e + near_a * from.step[0].e + near_b * from.step[1].e - middle.e);
+  const auto v = static_cast<float>(from.first.v + near_a * from.step[0].v + near_b * from.step[1].v - middle.v);
+  const auto step_e = static_cast<float>(from.step[0].e), step_v = static_cast<float>(from.step[0].v);
+  const auto next_e = static_cast<float>(from.step[1].e), next_v = static_cast<float>(from.step[1].v);
+  const float inverse_e = 1 / step_e, inverse_v = 1 / step_v;
+  for (int b = max(own.first[1], block.first[1]); b <= min(own.last[1], block.last[1]); ++b) {
+    const float here_e = e + (b - near_b) * next_e, here_v = v + (b - near_b) * next_v;
+    const float end_e[2] = {(-half_e - here_e) * inverse_e, (half_e - here_e) * inverse_e};
+    const float end_v[2] = {(-half_v - here_v) * inverse_v, (half_v - here_v) * inverse_v};
+    const float low = fmaxf(fminf(end_e[0], end_e[1]), fminf(end_v[0], end_v[1]));
+    const float high = fminf(fmaxf(end_e[0], end_e[1]), fmaxf(end_v[0], end_v[1]));
+    const int first = max(static_cast<int>(ceilf(limited(low))) + near_a, block.first[0]);
+    const int last = min(static_cast<int>(floorf(limited(high))) + near_a, block.last[0]);
+    if (first > last) continue;
+    add_row(turn, values + b * from.stride[1] + first * from.stride[0] + sums.first, last - first + 1,
+            here_e + (first - near_a) * step_e, here_v + (first - near_a) * step_v,
+            factors + 2 * ((b - block.first[1]) * block.width() + first - block.first[0]), sums);
   }
 }
 
-__device__ void store_sums(const Turn& turn, const TurnShare& share, int target, bool by_unit,
-                           float (&sums)[rows_a_thread][2], float* to) {
+template <int fours>
+__device__ void store_sums(const Turn& turn, const TurnShare& share, bool by_unit, TurnSums<fours>& sums, float* to) {
   const TurnLattice& lattice = turn.to;
 #pragma unroll
   for (int r = 0; r < rows_a_thread; ++r) {
     const int row = share.row + r;
     if (static_cast<unsigned>(row) >= static_cast<unsigned>(lattice.size[1])) continue;
 #pragma unroll
-    for (int k = 0; k < 2; ++k) {
-      if (target + k >= lattice.size[2]) {
-        sums[r][k] = 0;
+    for (int k = 0; k < targets_a_row; ++k) {
+      const int target = share.target + k;
+      if (target >= lattice.size[2]) {
+        sums.sum[r][k] = 0;
       } else if (by_unit) {
         int at[3] = {};
 #pragma unroll
-        for (int a = 0; a < 3; ++a) at[a] = lattice.axis[0] == a ? share.line : lattice.axis[1] == a ? row : target + k;
-        sums[r][k] = __fdividef(sums[r][k], turn.unit.at(at[0], at[1], at[2]));
+        for (int a = 0; a < 3; ++a) at[a] = lattice.axis[0] == a ? share.line : lattice.axis[1] == a ? row : target;
+        sums.sum[r][k] = __fdividef(sums.sum[r][k], turn.unit.at(at[0], at[1], at[2]));
       }
     }
-    *reinterpret_cast<float2*>(to + share.line * lattice.stride[0] + row * lattice.stride[1] + target) = {sums[r][0],
-                                                                                                          sums[r][1]};
+    auto* const out =
+        reinterpret_cast<float4*>(to + share.line * lattice.stride[0] + row * lattice.stride[1] + share.target);
+    const float(&sum)[targets_a_row] = sums.sum[r];
+    out[0] = {sum[0], sum[1], sum[2], sum[3]};
+    if (share.target + 4 < lattice.size[2]) out[1] = {sum[4], sum[5], sum[6], sum[7]};
   }
 }
 
-/// A block has a chunk of one line of threads, and some targets of each of its rows.
 template <int fours>
 __global__ void __launch_bounds__(turn_threads, turn_blocks)
-    turn_lattice(TurnViews views, int most_rows, int most_columns, const float* from, std::int64_t from_slot, float* to,
-                 std::int64_t to_slot, bool by_unit) {
-  extern __shared__ __align__(16) char turn_shared[];
-  const int slot = static_cast<int>(blockIdx.z), first_target = targets_a_block * static_cast<int>(blockIdx.y);
+    turn_lattice(TurnViews views, const float* from, std::int64_t from_slot, float* to, std::int64_t to_slot,
+                 bool by_unit) {
+  extern __shared__ float4 factors[];
+  const int slot = static_cast<int>(blockIdx.z);
   const Turn& turn = views[slot];
-  const int chunk = static_cast<int>(blockIdx.x) % turn.chunks, line = static_cast<int>(blockIdx.x) / turn.chunks;
+  const int lines = TurnShare::lines_of_block(turn), group = static_cast<int>(threadIdx.x) % turn.groups;
+  const TurnShare share(turn, static_cast<int>(threadIdx.x) / turn.groups, group);
   chain::wait_for_those_before();
-  if (line >= turn.lines || first_target >= turn.to.size[2]) return;
-  const TurnBlock block(turn_shared, most_rows, most_columns);
-  const TurnPlace middle = TurnShare(turn, chunk, line, 0).middle(turn.to, first_target + 0.5 * (targets_a_block - 1));
-  const ColumnFrame frame(turn.from, middle);
-  const auto half_e = static_cast<float>(turn.half_e(targets_a_block)), half_v = static_cast<float>(turn.half_v());
-  const int first_b = max(frame.first_b(0, half_e, half_v), -frame.near[1]);
-  const int last_b = min(frame.last_b(0, half_e, half_v), turn.from.size[1] - 1 - frame.near[1]);
-  const int rows = min(max(0, last_b - first_b + 1), most_rows);
-  list_columns(turn.from, frame, half_e, half_v, first_b, rows, block);
-  const int count = rows > 0 ? min(block.rows[rows - 1].end, most_columns) : 0;
-  const int n = static_cast<int>(threadIdx.x), group = n % turn.groups;
-  const TurnShare share(turn, chunk, line, group);
-  if (n < turn_threads / turn.groups * turn.groups && share.has_line(turn.to)) {
-    const TurnPlace own = share.middle(turn.to, first_target);
-    sum_along<fours>(turn, own, static_cast<float>(own.v - middle.v), from + slot * from_slot, block, count, group);
-  }
+  if (static_cast<int>(blockIdx.x) >= turn.chunks * ((turn.lines + lines - 1) / lines) ||
+      share.target >= turn.to.size[2])
+    return;
+  const TurnPlace middle_of_block =
+      0.5 * (TurnShare(turn, 0, 0).middle(turn.to) + TurnShare(turn, lines - 1, 0).middle(turn.to));
+  const ColumnBox block(turn.from, middle_of_block, half_e_of(turn),
+                        half_v_of(turn) + static_cast<float>(turn.spread_v(lines)));
+  fill_factors(turn.from, block, turn.to.first.e + share.target * turn.to.step[2].e,
+               static_cast<float>(turn.to.step[2].e), static_cast<float>(turn.reach), factors);
   __syncthreads();
-  const auto first_e = static_cast<float>(-0.5 * (targets_a_block - 1) * turn.to.step[2].e);
-  for (int pair = n / turn.groups; pair < pairs_a_block; pair += turn_threads / turn.groups) {
-    const int target = first_target + 2 * pair;
-    if (n >= turn_threads / turn.groups * turn.groups || !share.has_line(turn.to) ||
-        target >= two_stage::to_four(turn.to.size[2]))
-      continue;
-    float sums[rows_a_thread][2] = {};
-    sum_across(turn, frame, block, first_b, rows, half_v, first_e + 2 * pair * static_cast<float>(turn.to.step[2].e),
-               group, sums);
-    store_sums(turn, share, target, by_unit, sums, to + slot * to_slot);
-  }
+  if (static_cast<int>(threadIdx.x) >= lines * turn.groups ||
+      static_cast<unsigned>(share.line) >= static_cast<unsigned>(turn.to.size[0]))
+    return;
+  const TurnPlace middle = share.middle(turn.to);
+  TurnSums<fours> sums(turn, middle);
+  add_columns(turn, middle, block, factors, from + slot * from_slot, sums);
+  store_sums(turn, share, by_unit, sums, to + slot * to_slot);
 }
 
 /// The lattice's axes in this order, seen in the frame.
@@ -378,18 +335,19 @@ void share_out(Turn& turn, int rows) {
   turn.lines = turn.to.size[0] + std::abs(farthest);
 }
 
-/// Rows of columns of a block, and columns, at most.
-int rows_of_block(const Turn& turn) {
-  const TurnPlace step = turn.from.step[1];
-  const double half = turn.half_e(targets_a_block) * std::abs(step.e) + turn.half_v() * std::abs(step.v);
-  return static_cast<int>(2 * half / (step.e * step.e + step.v * step.v)) + 2;
-}
-int columns_of_block(const Turn& turn) {
-  const TurnPlace a = turn.from.step[0], b = turn.from.step[1];
-  const double half_e = turn.half_e(targets_a_block), half_v = turn.half_v();
-  const double area = 4 * half_e * half_v / std::abs(a.e * b.v - a.v * b.e);
-  const double longest = 2 * std::min(half_e / std::abs(a.e), half_v / std::max(std::abs(a.v), 1e-9));
-  return static_cast<int>(area + longest) + rows_of_block(turn) + 2;
+/// What a block needs for the factors of its columns.
+std::size_t bytes_of_factors(const Turn& turn) {
+  const int lines = turn_threads / turn.groups;
+  const double half_e = turn.reach + 0.5 * (targets_a_row - 1) * turn.to.step[2].e;
+  const double half_v = turn.reach + 0.5 * (rows_a_thread - 1) * std::abs(turn.to.step[1].v) + turn.spread_v(lines);
+  double columns = 1;
+  for (int a = 0; a < 2; ++a) {
+    const TurnPlace step = turn.from.step[a];
+    columns *=
+        std::floor(2 * (half_e * std::abs(step.e) + half_v * std::abs(step.v)) / (step.e * step.e + step.v * step.v)) +
+        2;
+  }
+  return static_cast<std::size_t>(columns) * 2 * sizeof(float4);
 }
 
 template <class Act>
@@ -449,16 +407,13 @@ Turn turn_back(const PaperStages& stages, const TurnStrides& strides) {
 }
 
 Turning::Turning(const std::vector<Turn>& turns) : turns_(Buffer<Turn>::from(turns).to(Memory::device)) {
-  int groups = 0;
   for (const Turn& turn : turns) {
+    const int lines = turn_threads / turn.groups;
     fours_ = std::max(fours_, turn.fours());
-    groups = std::max(groups, turn.groups);
-    most_blocks_ = std::max(most_blocks_, turn.chunks * turn.lines);
-    most_targets_ = std::max(most_targets_, (turn.to.size[2] + targets_a_block - 1) / targets_a_block);
-    most_rows_ = std::max(most_rows_, rows_of_block(turn));
-    most_columns_ = std::max(most_columns_, columns_of_block(turn));
+    most_blocks_ = std::max(most_blocks_, turn.chunks * ((turn.lines + lines - 1) / lines));
+    most_targets_ = std::max(most_targets_, (turn.to.size[2] + targets_a_row - 1) / targets_a_row);
+    bytes_ = std::max(bytes_, bytes_of_factors(turn));
   }
-  bytes_ = TurnBlock::bytes(most_rows_, most_columns_, groups);
   with_fours(fours_, [](auto kernel) { two_stage::take_shared(kernel); });
 }
 
@@ -474,7 +429,7 @@ void Turning::queue(const std::int32_t* index, int count, const float* from, std
                     static_cast<unsigned>(count));
   with_fours(fours_, [&](auto kernel) {
     chain::launch("rotate images", kernel, blocks, turn_threads, bytes_, stream, TurnViews{turns_.data(), index, count},
-                  most_rows_, most_columns_, from, from_slot, to, to_slot, by_unit);
+                  from, from_slot, to, to_slot, by_unit);
   });
 }
 

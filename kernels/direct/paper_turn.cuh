@@ -2,8 +2,7 @@
 // the points of another. Both lattices have an axis at right angles to one of the other's: z of the image lies across s of
 // the view. In the frame (c, e, v), where c is such an axis of the source, e that of the target, and v lies across both,
 // S is a product of factors in c, e and v. So targets that differ along e alone share the sums along c of the source's
-// columns: a block of threads makes them for four neighbouring rows at a time, keeps them in shared memory, and adds up
-// those near each target.
+// columns. A thread has four neighbouring rows of eight such targets.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@
 
 namespace tofstream::paper {
 
-constexpr int rows_a_thread = 4;  // of a rotation
+constexpr int rows_a_thread = 4, targets_a_row = 8;  // of a rotation
 
 /// What S sums to over all points of a lattice without ends, about points of another: along each axis a constant and two
 /// ripples of the phase between the lattices (Poisson's sum; the third is below 1e-9).
@@ -69,12 +68,9 @@ struct Turn {
 
   /// From one line to the next.
   TOFSTREAM_HOST_DEVICE double line_v() const { return to.step[0].v + rows_a_line * to.step[1].v; }
-  /// How far columns may lie from the middle of a chunk's targets, of so many of each row: S reaches them, and lines and
-  /// rows of other groups are whole numbers.
-  TOFSTREAM_HOST_DEVICE double half_e(int targets) const { return reach + 0.5 * (targets - 1) * to.step[2].e; }
-  TOFSTREAM_HOST_DEVICE double half_v() const {
-    const double rows = 1.5 + (rows_a_line != 0 ? 1 : 0);
-    return reach + rows * std::abs(to.step[1].v) + 0.51 * std::abs(line_v());
+  /// How far threads of so many lines may lie from their middle: a group's line and a line's rows are whole numbers.
+  TOFSTREAM_HOST_DEVICE double spread_v(int of_lines) const {
+    return (0.5 * of_lines + 1) * std::abs(line_v()) + std::abs(to.step[1].v);
   }
   /// Fours of a column that S reaches from a thread's rows, wherever they begin.
   int fours() const;
@@ -111,7 +107,7 @@ class Turning {
 
  private:
   Buffer<Turn> turns_;
-  int fours_ = 0, most_blocks_ = 0, most_targets_ = 0, most_rows_ = 0, most_columns_ = 0;
+  int fours_ = 0, most_blocks_ = 0, most_targets_ = 0;
   std::size_t bytes_ = 0;
 };
 

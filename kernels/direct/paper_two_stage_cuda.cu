@@ -277,8 +277,8 @@ class CudaPaperTwoStage final : public DirectProjector {
     std::vector<Turn> forth, back;
     for (const PaperSplit& split : splits) {
       const PaperStages stages = split.stages();
-      // More than is read, whatever is rounded.
-      forth.push_back(turn_forth(stages, strides, margin_mm(stages) + 1.6 * stages.between.spacing_mm[2]));
+      // A spacing more than is read, whatever is rounded.
+      forth.push_back(turn_forth(stages, strides, margin_mm(stages) + stages.between.spacing_mm[2]));
       back.push_back(turn_back(stages, strides));
     }
     forth_ = std::make_unique<Turning>(forth);
@@ -331,7 +331,7 @@ class CudaPaperTwoStage final : public DirectProjector {
     Vec3d middle = voxels.first_mm;
     for (int a = 0; a < 3; ++a) {
       const double half = 0.5 * (voxels.size[a] - 1) * voxels.spacing_mm[a];
-      const double beyond = a < 2 ? std::sqrt(2.0) * reach + 1.5 * wide : reach + 1.1 * voxels.spacing_mm[2];
+      const double beyond = a < 2 ? std::sqrt(2.0) * reach + 1.5 * wide : reach + 0.5 * voxels.spacing_mm[2];
       middle = middle + half * voxels.axis[a];
       box.half_mm.set(a, static_cast<float>(half + beyond + margin));
       box.step_mm[a] = (between.spacing_mm[a] * between.axis[a]).as<float>();
