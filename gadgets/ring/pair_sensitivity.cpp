@@ -35,8 +35,8 @@ std::filesystem::path sensitivity_folder() {
 
 SensitivitySettings sample_settings(const PairSensitivitySettings& p) {
   SensitivitySettings settings = default_sensitivity(p.backend);
-  settings.exact_pairs = p.sampling.exact_pairs;
-  settings.sampled_pairs = p.sampling.sampled_pairs;
+  settings.exact_pairs = p.sampling.exact_pairs.value_or(settings.exact_pairs);
+  settings.sampled_pairs = p.sampling.sampled_pairs.value_or(settings.sampled_pairs);
   if (p.sampling.error > 0) settings.error = p.sampling.error;
   return settings;
 }
@@ -81,8 +81,9 @@ void report_sample(const Sensitivity& sampled, double error, Context& context) {
   context.report("sensitivity_error_asked", error);
   context.report("sensitivity_drawn", sampled.drawn);
   context.report("sensitivity_symmetries", std::int64_t{sampled.symmetries});
-  std::string line = fmt::format("sensitivity from {} of {} detector pairs, relative error {:.2g} of a voxel",
-                                 sampled.drawn, sampled.pairs, sampled.relative_error);
+  std::string line = fmt::format("sensitivity from {}{} of {} detector pairs, relative error {}{:.2g} of a voxel",
+                                 sampled.is_lattice ? "an even choice of " : "", sampled.drawn, sampled.pairs,
+                                 sampled.is_lattice ? "at most " : "", sampled.relative_error);
   if (sampled.symmetries > 1) line += fmt::format(", averaged over {} symmetries", sampled.symmetries);
   if (sampled.relative_error <= error) return context.log().info(line);
   context.log().warning(line + fmt::format(": not the {:.2g} that was asked for; draw more (sensitivity.sampled_pairs: "
@@ -112,6 +113,7 @@ ListModeSensitivity pair_sensitivity(const PairSensitivitySettings& p, const Sca
   if (!made.exact) report_sample(made, sample_settings(p).error, context);
   result.image = std::move(made.image);
   if (made.noise.empty()) return result;
+  result.random_lines = made.projected * made.symmetries;
   const Memory memory = memory_of(p.backend);
   // Copied side by side, since a copy from memory that is not pinned keeps a core busy.
   SampleNoise there{.undrawn = made.noise.undrawn};

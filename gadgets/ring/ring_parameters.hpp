@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numbers>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -40,20 +41,23 @@ constexpr std::int64_t planned_from(CudaPath path, std::int64_t fewest) {
   return path == CudaPath::automatic || path == CudaPath::tiled ? fewest : 0;
 }
 
-/// `sensitivity: {exact_pairs: 50000000, error: 0.02, sampled_pairs: 1000000000, cache: true}`
+/// `sensitivity: {exact_pairs: 50000000, error: 0.02, sampled_pairs: 1000000000, cache: true}`; absent or 0: as
+/// default_sensitivity() has it for the backend.
 struct SensitivityParams {
-  std::int64_t exact_pairs = 50'000'000;
+  std::optional<std::int64_t> exact_pairs;
   double error = 0;
-  std::int64_t sampled_pairs = 1'000'000'000;
+  std::optional<std::int64_t> sampled_pairs;
   bool cache = true;
   static constexpr auto params = describe(
       param<&SensitivityParams::exact_pairs>("exact_pairs", range(0, 1e13),
-                                             "Enumerate all pairs of detectors if there are at most this many"),
+                                             "Enumerate all pairs of detectors if there are at most this many, and about so many evenly "
+                                             "chosen ones of up to 37 times as many; absent: 500 million on a GPU, 50 "
+                                             "million on a CPU"),
       param<&SensitivityParams::error>(
           "error", range(0, 1),
-          "Otherwise draw pairs until the relative error of a voxel is at most this; 0: 0.01 on a GPU, 0.02 on a CPU"),
-      param<&SensitivityParams::sampled_pairs>("sampled_pairs", range(1e3, 2147483648.0),
-                                               "Draw at most this many pairs"),
+          "Otherwise draw pairs until the relative error of a voxel is at most this; 0: 0.005 on a GPU, 0.02 on a CPU"),
+      param<&SensitivityParams::sampled_pairs>("sampled_pairs", range(1e3, 1099511627776.0),
+                                               "Draw at most this many pairs; absent: 2.1 billion on a GPU, a billion on a CPU"),
       param<&SensitivityParams::cache>("cache", "Keep sensitivity images in the user's cache folder"));
 };
 

@@ -118,6 +118,7 @@ class ListModeModel final : public SystemModel<EventBatch> {
 
   void renew(const EventSubset& subset, Context& context) override {
     if (subset.batches.empty()) return;
+    compare_with_events(subset, context);
     const bool is_live_same = rms_difference(subset.conditions.live.get(), conditions_.live.get()) == 0;
     const bool is_place_same = share_elsewhere(subset.conditions.poses.get(), conditions_.poses.get()) == 0;
     conditions_ = subset.conditions;
@@ -170,6 +171,19 @@ class ListModeModel final : public SystemModel<EventBatch> {
     return spread_where_asked(settings_.projector(grid, settings_.backend, *scanner_, context), scanner_);
   }
 
+  // A sum over lines drawn at random has noise like that of as many events, and at each update the same.
+  void compare_with_events(const EventSubset& subset, Context& context) {
+    constexpr double worth_a_warning = 0.25;
+    if (std::exchange(frame_, subset.step.frame.number) != subset.step.frame.number) events_ = 0;
+    events_ += static_cast<double>(subset.event_count());
+    if (random_lines_ == 0 || events_ < worth_a_warning * static_cast<double>(random_lines_)) return;
+    context.log().warning(fmt::format(
+        "the sensitivity is the sum of {} lines drawn at random, less than four for each event: the image has its "
+        "noise "
+        "beside that of the events, the same in every scan; draw more (sensitivity.sampled_pairs and error)",
+        std::exchange(random_lines_, 0)));
+  }
+
   // By the scanner, with the live fractions' pattern and the poses.
   void make_sensitivity(Context& context) {
     std::shared_ptr<const Scanner> seen = scanner_;
@@ -203,6 +217,7 @@ class ListModeModel final : public SystemModel<EventBatch> {
     quantity_.set(std::move(made.holds),
                   "the pipelines corrected_osem and quantitative_osem show how: tofstream docs corrections");
     correct_ = std::move(made.correct);
+    random_lines_ = made.random_lines;
     const Memory memory = memory_of(settings_.backend);
     sensitivity_ = std::make_shared<const Image>(on_host(memory) ? std::move(made.image) : made.image.to(memory));
     synchronize(nullptr);
@@ -216,6 +231,9 @@ class ListModeModel final : public SystemModel<EventBatch> {
   Conditions conditions_;  // that the sensitivity has
   bool waits_for_conditions_ = false;
   std::int64_t patterns_ = 0, placings_ = 0;
+  std::int64_t random_lines_ = 0;  // of the sensitivity; 0: not such a sum, or it has been told
+  double events_ = 0;              // of the frame so far
+  int frame_ = 0;
   std::function<void(const Image&, const Image&, Image&)> correct_;
   ImageQuantity quantity_;
 };

@@ -3,29 +3,28 @@
 
 #include <algorithm>
 
+#include "kernels/ring/sensitivity/pair_lattice.hpp"
+
 namespace tofstream::detail {
 
 namespace {
 
-int prime_from(int n) {
-  const auto is_prime = [](int p) {
-    for (int d = 2; d <= p / d; ++d)
-      if (p % d == 0) return false;
-    return true;
-  };
-  while (!is_prime(n)) ++n;
-  return n;
-}
-
 // `places`: in which each pair is looked at.
-DrawingPlan make_drawing_plan(std::int64_t pairs, std::int64_t places, const SensitivitySettings& settings) {
+DrawingPlan make_drawing_plan(const Scanner& scanner, std::int64_t pairs, std::int64_t places,
+                              const SensitivitySettings& settings) {
   constexpr int group = replicate_group;
+  const DrawingPlan all{{pairs, pairs * places, 1, settings.seed}, 1};
+  if (pairs * places <= settings.exact_pairs) return all;
+  const PairSample lattice =
+      lattice_sample(scanner, pairs, places, std::min(settings.exact_pairs, settings.sampled_pairs), settings.seed);
+  if (lattice.is_lattice()) return {lattice, lattice.replicates};
   const std::int64_t draws =
       std::min(settings.replicate_pairs, std::max<std::int64_t>(settings.sampled_pairs / group, 1));
-  int most = static_cast<int>(std::min(settings.sampled_pairs, pairs) / (group * draws)) * group;
+  constexpr std::int64_t most_groups = 1 << 24;
+  int most = static_cast<int>(std::min(std::min(settings.sampled_pairs, pairs) / (group * draws), most_groups)) * group;
   while (most > 0 && draws * prime_from(most) > pairs) most -= group;
-  if (pairs * places <= settings.exact_pairs || most == 0) return {{pairs, pairs * places, 1, settings.seed}, 1};
-  const int replicates = prime_from(most);
+  if (most == 0) return all;
+  const auto replicates = static_cast<int>(prime_from(most));
   return {{pairs, draws * replicates, replicates, settings.seed}, most};
 }
 
@@ -34,7 +33,7 @@ DrawingPlan make_drawing_plan(std::int64_t pairs, std::int64_t places, const Sen
 PairDrawing::PairDrawing(const SensitivityWork& work, ListModeProjector& projector, Stream stream)
     : list_(work.scanner, memory_of(projector.backend()), stream),
       posed_(work.scanner, memory_of(projector.backend()), stream, work.mu.hardware != nullptr),
-      plan_(make_drawing_plan(list_.size(), posed_.places(), work.settings)),
+      plan_(make_drawing_plan(work.scanner, list_.size(), posed_.places(), work.settings)),
       projector_(projector),
       reach_(projector.grid(), projector.reach_mm()),
       capacity_(std::max<std::int64_t>(std::min(work.settings.batch_pairs, plan_.sample.draws()), 1)),

@@ -83,6 +83,9 @@ class PairCursor {
             module2_.first_detector + static_cast<std::uint32_t>(column)};
   }
 
+  /// The number of the first pair of the two modules whose pair pair() gave last.
+  TOFSTREAM_HOST_DEVICE std::int64_t block_begin() const { return begin_; }
+
   /// Goes to a pair by its detectors, detector1 >= detector2; false where the scanner does not record it. The next
   /// number that pair() is asked for is looked up from the beginning.
   TOFSTREAM_HOST_DEVICE bool find(DetectorPair pair) {

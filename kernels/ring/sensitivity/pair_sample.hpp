@@ -1,5 +1,6 @@
-// Which pairs of a scanner's list are projected, with what weight: all of them, or a stratified sample; and which of
-// these can touch the image. The host and a CUDA device choose alike, bit for bit. Internal to the sensitivity.
+// Which pairs of a scanner's list are projected, with what weight: all of them, a lattice of them, or a stratified sample;
+// and which of these can touch the image. The host and a CUDA device choose alike, bit for bit. Internal to the
+// sensitivity.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,18 @@
 
 namespace tofstream::detail {
 
-/// All `pairs` of a list, or one pair from each of `cells` cells of equal size. A sample's cells are cut into groups of
+/// Every `step`-th pair of a list, as far from each other at both ends as can be: of each `step` neighbours in the list
+/// the one whose detector2 + multiplier detector1 + shift is a multiple of `step`, with a shift drawn for each pair of
+/// modules, so that every pair is as likely (a rank-1 lattice with random shifts: R. Cranley and T. N. L. Patterson,
+/// SIAM J Numer Anal 13:904, 1976). Such lines cover an image far more evenly than lines drawn at random: what noise they
+/// leave is that of the detectors' efficiencies. `step` is so many times a prime as there are replicates, which have
+/// shifts of their own, evenly spaced; together they are the lattice of that prime.
+struct PairLattice {
+  std::int32_t step = 0;  // 0: none
+  std::int32_t multiplier = 0;
+};
+
+/// All `pairs` of a list, or a lattice of them, or one pair from each of `cells` cells of equal size. A sample's cells are cut into groups of
 /// `replicates`, a prime, and each replicate draws one cell of every group: replicate r the cell shift + r stride (mod
 /// replicates), shift and stride drawn for the group. Any two replicates are then like two cells drawn at random, as
 /// the estimate from their spread assumes.
@@ -21,15 +33,17 @@ struct PairSample {
   std::int64_t cells = 0;
   int replicates = 1;
   std::uint64_t seed = 0;
+  PairLattice lattice = {};  // then `cells` are those of all replicates and poses
 
   TOFSTREAM_HOST_DEVICE bool exact() const { return replicates == 1; }
+  TOFSTREAM_HOST_DEVICE bool is_lattice() const { return lattice.step > 0; }
   TOFSTREAM_HOST_DEVICE std::int64_t draws() const { return cells / replicates; }  // of one replicate
 
   struct Draw {
     std::int64_t number;  // of the pair
     float weight;         // pairs it stands for
   };
-  /// The n-th draw of a replicate; numbers ascend with n.
+  /// The n-th draw of a replicate where there is no lattice; numbers ascend with n.
   TOFSTREAM_HOST_DEVICE Draw draw(int replicate, std::int64_t n) const {
     if (exact()) return {n, 1.0f};
     const std::uint64_t random = mixed(~seed, static_cast<std::uint64_t>(n)), prime = replicates;
@@ -40,6 +54,19 @@ struct PairSample {
     const double u = static_cast<double>(mixed(seed, static_cast<std::uint64_t>(cell)) >> 11) * 0x1p-53;
     const auto inside = static_cast<std::int64_t>(u * static_cast<double>(size));
     return {begin + (inside < size ? inside : size - 1), static_cast<float>(size) * static_cast<float>(replicates)};
+  }
+  /// Cells of a lattice's replicate; the last may be cut short.
+  TOFSTREAM_HOST_DEVICE std::int64_t lattice_cells() const { return (pairs + lattice.step - 1) / lattice.step; }
+  /// The number of the pair of a lattice's cell, of which the cursor's list has the first pair; `pairs` or more where a
+  /// cell that is cut short has none. Poses of the scanner have shifts of their own.
+  TOFSTREAM_HOST_DEVICE std::int64_t lattice_pair(PairCursor& cursor, int replicate, int pose, std::int64_t cell) const {
+    const std::int64_t begin = cell * lattice.step;
+    const DetectorPair first = cursor.pair(begin);
+    const std::uint64_t step = static_cast<std::uint64_t>(lattice.step);
+    const std::uint64_t of_block = mixed(seed, static_cast<std::uint64_t>(cursor.block_begin()));
+    const std::uint64_t shift = of_block % step + step / static_cast<std::uint64_t>(replicates) * replicate + pose;
+    const std::uint64_t key = first.detector2 + first.detector1 * static_cast<std::uint64_t>(lattice.multiplier) + shift;
+    return begin + static_cast<std::int64_t>((step - key % step) % step);
   }
 
  private:
@@ -106,8 +133,8 @@ struct PosesView {
   }
 };
 
-/// One replicate of a sample. Of a scanner in several poses all pairs are drawn in each, or each drawn pair in one pose,
-/// as often as its share says; numbers of detectors then count on through the poses' tables.
+/// One replicate of a sample. Of a scanner in several poses all pairs, or a lattice of them, are drawn in each, or each
+/// drawn pair in one pose, as often as its share says; numbers of detectors then count on through the poses' tables.
 struct PairDraws {
   PairView list;
   PairSample sample;
@@ -117,6 +144,7 @@ struct PairDraws {
 
   /// The n-th draw; `cursor` is a place in the list.
   TOFSTREAM_HOST_DEVICE DrawnPair draw(PairCursor& cursor, std::int64_t n) const {
+    if (sample.is_lattice()) return lattice_draw(cursor, n);
     const PairSample::Draw draw = sample.draw(replicate, n);
     if (poses.count == 0) return placed(cursor, cursor.pair(draw.number), draw.weight, 0, list.detectors);
     const bool all = sample.exact();
@@ -127,6 +155,16 @@ struct PairDraws {
   }
 
  private:
+  TOFSTREAM_HOST_DEVICE DrawnPair lattice_draw(PairCursor& cursor, std::int64_t n) const {
+    const std::int64_t cells = sample.lattice_cells();
+    const int pose = static_cast<int>(n / cells);
+    const std::int64_t number = sample.lattice_pair(cursor, replicate, pose, n % cells);
+    if (number >= sample.pairs) return {{}, 0.0f};
+    const float share = poses.count > 0 ? poses.shares[pose] : 1.0f;
+    return placed(cursor, cursor.pair(number), share * static_cast<float>(sample.lattice.step),
+                  static_cast<std::uint32_t>(pose) * poses.table, poses.count > 0 ? poses.detectors : list.detectors);
+  }
+
   /// A pair is drawn once in a sample, so its number can draw its pose.
   TOFSTREAM_HOST_DEVICE float chance(std::int64_t number) const {
     constexpr std::uint64_t other = 0x6a09e667f3bcc908u;  // another sequence than that of the numbers

@@ -57,7 +57,7 @@ ReplicateMean::ReplicateMean(const Grid& grid, int group, double share, const Sy
       replicate_(Buffer<double>::zeros(memory, batch_.voxels.size(), stream)) {
   if (group == 0) return;
   deviations_ = Image::zeros(grid, memory, stream);
-  held_out_ = Image::zeros(grid, memory, stream);
+  if (group < no_hold_out) held_out_ = Image::zeros(grid, memory, stream);
 }
 
 void ReplicateMean::end_batch() {
@@ -91,7 +91,7 @@ double ReplicateMean::relative_error() const {
 }
 
 SampleNoise ReplicateMean::noise() const {
-  if (group_ == 0 || count_ < 2) return {};
+  if (group_ == 0 || group_ == no_hold_out || count_ < 2) return {};
   SampleNoise result{on_the_host(held_out_), on_the_host(deviations_), undrawn()};
   const Image mean = image();
   const auto total = [](const Image& image) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "kernels/math/host_device.hpp"
 #include "kernels/ring/sensitivity/sample_bias.hpp"
@@ -32,6 +33,9 @@ struct ReplicateArrays {
   }
 };
 
+/// A group that has no end: no replicate is held out.
+inline constexpr int no_hold_out = std::numeric_limits<int>::max();
+
 class ReplicateMean {
  public:
   /// One replicate in `group` is held out, the last; 0: none is, and there is no spread. `share`: the share of all
@@ -51,7 +55,7 @@ class ReplicateMean {
   Image image() const { return on_the_host(mean_); }
   /// No pair is drawn twice, which reduces the variance that follows from the spread by the factor 1 - f. e^2 is at
   /// most 1, in a voxel that only one replicate touched. The part held out is scaled to the sum of image(), so that
-  /// chance in the sum of a small sample does not enter ratios of the two. Empty where no spread is kept.
+  /// chance in the sum of a small sample does not enter ratios of the two. Empty where no spread is kept, or nothing is held out.
   SampleNoise noise() const;
 
  private:

@@ -32,9 +32,9 @@ void validate(const SensitivitySettings& s) {
   const auto refuse = [](const char* name, auto value) {
     throw std::invalid_argument(fmt::format("sensitivity: {} cannot be {}", name, value));
   };
-  constexpr std::int64_t most = std::int64_t{1} << 31;
+  constexpr std::int64_t most = std::int64_t{1} << 31, most_drawn = std::int64_t{1} << 40;
   if (s.exact_pairs < 0) refuse("exact_pairs", s.exact_pairs);
-  if (s.sampled_pairs < 1 || s.sampled_pairs > most) refuse("sampled_pairs", s.sampled_pairs);
+  if (s.sampled_pairs < 1 || s.sampled_pairs > most_drawn) refuse("sampled_pairs", s.sampled_pairs);
   if (!(s.error > 0)) refuse("error", s.error);
   if (s.replicate_pairs < 1 || s.replicate_pairs > most) refuse("replicate_pairs", s.replicate_pairs);
   if (s.batch_pairs < 1 || s.batch_pairs > most) refuse("batch_pairs", s.batch_pairs);
@@ -94,11 +94,51 @@ class Drawings {
   detail::RankWorkers ranks_;
 };
 
+Sensitivity sensitivity_of_pairs(const SensitivityWork& work, const ProjectorRanks& projectors, Stream stream,
+                                 const SensitivityProgress& progress) {
+  const ListModeProjector& projector = projectors.first;
+  Drawings drawings(work, projectors, stream);
+  const auto [sample, most] = drawings.first().plan();
+  if (sample.pairs == 0) throw std::invalid_argument("the scanner has no pair of detectors in coincidence");
+  const bool exact = sample.exact(), is_lattice = sample.is_lattice();
+  const detail::SymmetryGroup symmetries = !exact && !work.mu.any() && !work.scanner.poses && work.settings.symmetric
+                                               ? detail::common_symmetries(work.scanner, projector.grid())
+                                               : detail::SymmetryGroup{};
+  const std::int64_t looked_at = sample.pairs * drawings.first().places();
+  // The halves of a lattice are not drawn from each other's remainder: their spread is all that is known.
+  detail::ReplicateMean mean(projector.grid(),
+                             exact        ? 0
+                             : is_lattice ? detail::no_hold_out
+                                          : group,
+                             is_lattice ? 0 : static_cast<double>(sample.draws()) / static_cast<double>(looked_at),
+                             symmetries, memory_of(projector.backend()), stream);
+  Sensitivity result{
+      .image = {}, .exact = exact, .is_lattice = is_lattice, .pairs = sample.pairs, .symmetries = symmetries.count};
+  // How many it will take is a guess until the error is known.
+  int check = std::min(group, most);
+  double expected = std::min(8 * group, most), told = 0;
+  for (int drawn = 0; drawn < most;) {
+    result.projected += drawings.add(drawn, check, mean, [&](double done) {
+      told = std::max(told, std::min((drawn + done) / expected, 1.0));
+      if (progress) progress(told);
+    });
+    drawn = check;
+    result.drawn = drawn * sample.draws();
+    result.relative_error = mean.relative_error();
+    if (exact || result.relative_error <= work.settings.error) break;
+    expected = check = replicates_for(work.settings.error, drawn, result.relative_error, most);
+  }
+  result.image = mean.image();
+  result.noise = mean.noise();
+  return result;
+}
+
 }  // namespace
 
 SensitivitySettings default_sensitivity(Backend backend) {
   if (backend == Backend::cpu) return {};
-  return {.error = 0.01, .replicate_pairs = 1 << 21};
+  return {
+      .exact_pairs = 500'000'000, .error = 0.005, .sampled_pairs = std::int64_t{1} << 31, .replicate_pairs = 1 << 21};
 }
 
 Sensitivity compute_sensitivity(const Scanner& scanner, const ProjectorRanks& projectors,
@@ -111,37 +151,14 @@ Sensitivity compute_sensitivity(const Scanner& scanner, const ProjectorRanks& pr
   if (scanner.lines)
     return sensitivity_of_lines({.scanner = scanner, .settings = settings, .mu = mu, .is_of_lines = true}, projectors,
                                 stream, progress);
-  const ListModeProjector& projector = projectors.first;
-  const SensitivityWork work{.scanner = scanner, .settings = settings, .mu = mu};
-  Drawings drawings(work, projectors, stream);
-  const auto [sample, most] = drawings.first().plan();
-  if (sample.pairs == 0) throw std::invalid_argument("the scanner has no pair of detectors in coincidence");
-  const bool exact = sample.exact();
-  const detail::SymmetryGroup symmetries = !exact && !mu.any() && !scanner.poses && settings.symmetric
-                                               ? detail::common_symmetries(scanner, projector.grid())
-                                               : detail::SymmetryGroup{};
-  const std::int64_t looked_at = sample.pairs * drawings.first().places();
-  detail::ReplicateMean mean(projector.grid(), exact ? 0 : group,
-                             static_cast<double>(sample.draws()) / static_cast<double>(looked_at), symmetries,
-                             memory_of(projector.backend()), stream);
-  Sensitivity result{.image = {}, .exact = exact, .pairs = sample.pairs, .symmetries = symmetries.count};
-  // How many it will take is a guess until the error is known.
-  int check = std::min(group, most);
-  double expected = exact ? 1 : std::min(8 * group, most), told = 0;
-  for (int drawn = 0; drawn < most;) {
-    result.projected += drawings.add(drawn, check, mean, [&](double done) {
-      told = std::max(told, std::min((drawn + done) / expected, 1.0));
-      if (progress) progress(told);
-    });
-    drawn = check;
-    result.drawn = drawn * sample.draws();
-    result.relative_error = mean.relative_error();
-    if (exact || result.relative_error <= settings.error) break;
-    expected = check = replicates_for(settings.error, drawn, result.relative_error, most);
-  }
-  result.image = mean.image();
-  result.noise = mean.noise();
-  return result;
+  Sensitivity result =
+      sensitivity_of_pairs({.scanner = scanner, .settings = settings, .mu = mu}, projectors, stream, progress);
+  if (!result.is_lattice || result.relative_error <= settings.error) return result;
+  SensitivitySettings drawn = settings;
+  drawn.exact_pairs = 0;
+  Sensitivity sample =
+      sensitivity_of_pairs({.scanner = scanner, .settings = drawn, .mu = mu}, projectors, stream, progress);
+  return sample.relative_error < result.relative_error ? std::move(sample) : std::move(result);
 }
 
 }  // namespace tofstream

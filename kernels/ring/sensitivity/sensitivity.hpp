@@ -1,6 +1,6 @@
 // Sensitivity s = A^T(efficiency x attenuation) over all LORs that a scanner can record, ToF summed
-// out (conventions.md, list-mode EM): exact enumeration when small, else stratified samples of detector pairs until an
-// error is reached.
+// out (conventions.md, list-mode EM): exact enumeration when small, else a lattice of detector pairs, or stratified samples
+// of them until an error is reached.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,9 @@
 namespace tofstream {
 
 struct SensitivitySettings {
-  std::int64_t exact_pairs = 50'000'000;       // enumerate all pairs where there are at most so many
-  double error = 0.02;                         // else draw pairs until the relative error is so small
+  // Enumerate all pairs where there are at most so many; of up to 37 times as many a lattice of about so many pairs.
+  std::int64_t exact_pairs = 50'000'000;
+  double error = 0.02;                         // else, or beyond it, draw pairs until the relative error is so small
   std::int64_t sampled_pairs = 1'000'000'000;  // or so many are drawn
   bool symmetric = true;                       // average a sample over the symmetries of scanner and grid
   std::uint64_t seed = 1;                      // same seed, same image
@@ -25,16 +26,18 @@ struct SensitivitySettings {
   std::int64_t batch_pairs = 1 << 21;          // pairs drawn and projected at a time
 };
 
-/// The settings that suit a backend: on a GPU an error of 0.01, since many pairs cost little there, and larger parts.
+/// The settings that suit a backend: on a GPU ten times as many exact pairs and an error of 0.005, since they cost little
+/// there, and larger parts.
 SensitivitySettings default_sensitivity(Backend backend);
 
 struct Sensitivity {
   Image image;  // on the host; unit: mm (projector's line integral) x efficiency
   bool exact = true;
+  bool is_lattice = false;     // of pairs, and not drawn ones
   std::int64_t pairs = 0;      // pairs of detectors in coincidence
-  std::int64_t drawn = 0;      // all of them, or the sample
+  std::int64_t drawn = 0;      // all of them, the lattice, or the sample
   std::int64_t projected = 0;  // of these, those that could touch the image
-  double relative_error = 0;   // RMS standard error of the voxels / RMS of the voxels; 0 where exact
+  double relative_error = 0;   // RMS standard error of the voxels / RMS of the voxels; 0 where exact, of a lattice a bound
   int symmetries = 1;          // that a sample was averaged over
   SampleNoise noise;           // of a sample: what EM must know of it
 };
@@ -44,11 +47,13 @@ using SensitivityProgress = std::function<void(double)>;
 
 /// The sensitivity on the projector's grid by its `back`, all on its backend (and the stream); complete on return.
 /// `mu`: maps whose integrals along each LOR, from detector to detector by Joseph's projector on a map's own grid,
-/// attenuate it. Sampling: the ordered list of all pairs is cut into equal cells, and a replicate draws one pair in
+/// attenuate it. A lattice of pairs (pair_sample.hpp) has two halves, and half of their difference is stated as its
+/// error: it is smaller, since each half fills the other's gaps. Where that is larger than the error asked for, or there
+/// are too many pairs for a lattice, pairs are drawn at random: the ordered list of all pairs is cut into equal cells, and a replicate draws one pair in
 /// each of many cells spread over the list; CPU and CUDA draw the same. At least eight replicates are drawn, and more
 /// until their spread gives the wanted error or no more may be drawn: `relative_error` says what was reached. Without
-/// attenuation they are averaged over the symmetries of scanner and grid. `image` is the mean of seven replicates in
-/// eight, and `noise` has the rest. Throws std::invalid_argument for settings that are not positive, a scanner whose
+/// attenuation halves and replicates are averaged over the symmetries of scanner and grid. `image` of a sample is the mean of seven replicates
+/// in eight, and `noise` has the rest. Throws std::invalid_argument for settings that are not positive, a scanner whose
 /// tables are wrong or that has no pair in coincidence, and a mu map without voxels. The sensitivity of a scanner with
 /// recorded `lines` is the exact sum over these. With `poses` it is the mean over these, each with its share; the
 /// object's mu map moves with it, that of hardware does not. Ranks share the batches of pairs or lines, whose sums are

@@ -18,7 +18,7 @@ namespace tofstream {
 
 namespace {
 
-constexpr std::string_view algorithm = "tofstream sensitivity 5";  // new number, new results
+constexpr std::string_view algorithm = "tofstream sensitivity 6";  // new number, new results
 
 class Hash {
  public:
