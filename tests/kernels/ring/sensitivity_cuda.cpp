@@ -5,6 +5,7 @@
 #include "kernels/analysis/compare.hpp"
 #include "kernels/ring/joseph/joseph.hpp"
 #include "kernels/ring/sensitivity/pair_batch.hpp"
+#include "kernels/ring/sensitivity/pair_lattice.hpp"
 #include "kernels/ring/sensitivity/sensitivity.hpp"
 #include "kernels/ring/tor/tor.hpp"
 #include "tests/kernels/projector_support.hpp"
@@ -16,9 +17,10 @@ using namespace tofstream;
 
 namespace {
 
-detail::PairSample sample_of(const detail::PairList& list, bool exact) {
-  return exact ? detail::PairSample{list.size(), list.size(), 1, 1}
-               : detail::PairSample{list.size(), list.size() / 4 / 7 * 7, 7, 5};
+/// All pairs, drawn ones and a lattice.
+std::vector<detail::PairSample> samples_of(const Scanner& scanner, std::int64_t pairs) {
+  return {
+      {pairs, pairs, 1, 1}, {pairs, pairs / 4 / 7 * 7, 7, 5}, detail::lattice_sample(scanner, pairs, 1, pairs / 3, 5)};
 }
 
 /// The same pairs on the CPU and CUDA, with images that many lines miss.
@@ -26,8 +28,7 @@ void check_draws(const Scanner& scanner, const Grid& grid) {
   const detail::PairList here(scanner), there(scanner, Memory::device);
   REQUIRE(here.size() == there.size());
   const detail::Reach reach(grid, 0);
-  for (const bool exact : {true, false}) {
-    const detail::PairSample sample = sample_of(here, exact);
+  for (const detail::PairSample& sample : samples_of(scanner, here.size())) {
     const std::int64_t draws = sample.draws(), begin = draws / 3;
     detail::PairBatch on_cpu(draws, Memory::host, nullptr), on_gpu(draws, Memory::device, nullptr);
     for (int replicate = 0; replicate < sample.replicates; ++replicate) {
@@ -58,20 +59,22 @@ void check_draws(const Scanner& scanner, const Grid& grid) {
 using MakeOn = std::function<std::unique_ptr<ListModeProjector>(Backend)>;
 
 void check_images(const Scanner& scanner, const MakeOn& make, const Image* mu) {
-  for (const bool exact : {true, false}) {
-    SensitivitySettings settings;
-    if (!exact) settings.exact_pairs = 0;
-    if (!exact) settings.sampled_pairs = 400;
-    settings.batch_pairs = exact ? 5000 : 70;
+  const std::int64_t pairs = detail::PairList(scanner).size();
+  for (const std::int64_t exact_pairs : {pairs, pairs / 3, std::int64_t{0}}) {
+    const bool exact = exact_pairs == pairs, drawn = exact_pairs == 0;
+    SensitivitySettings settings{.exact_pairs = exact_pairs, .error = drawn ? 0.02 : 0.9};
+    if (drawn) settings.sampled_pairs = 400;
+    settings.batch_pairs = drawn ? 70 : 5000;
     const Sensitivity expected = compute_sensitivity(scanner, *make(Backend::cpu), settings, mu);
     const Sensitivity actual = compute_sensitivity(scanner, *make(Backend::cuda), settings, mu);
     CHECK(actual.exact == exact);
+    CHECK(actual.is_lattice == (!exact && !drawn));
     CHECK(actual.pairs == expected.pairs);
     CHECK(actual.projected == expected.projected);
     CHECK(actual.relative_error == approx(expected.relative_error).epsilon(1e-3));
     CHECK(actual.symmetries == expected.symmetries);
     CHECK(compare(actual.image, expected.image).nrms < 1e-6);
-    if (exact) continue;
+    if (!drawn) continue;
     CHECK(compare(actual.noise.held_out, expected.noise.held_out).nrms < 1e-6);
     CHECK(compare(actual.noise.variance, expected.noise.variance).nrms < 1e-4);
   }

@@ -1,0 +1,169 @@
+// A lattice of pairs of detectors: how evenly it covers an image, that it has every pair as often, and what happens where
+// it does not suffice.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "kernels/analysis/compare.hpp"
+#include "kernels/ring/joseph/joseph.hpp"
+#include "kernels/ring/sensitivity/pair_lattice.hpp"
+#include "kernels/ring/sensitivity/pair_lines.hpp"
+#include "kernels/ring/sensitivity/pair_list.hpp"
+#include "kernels/ring/sensitivity/sensitivity.hpp"
+#include "tests/kernels/projector_support.hpp"
+#include "tests/kernels/ring/sensitivity_support.hpp"
+#include "tests/support/approx.hpp"
+
+using namespace tofstream;
+using namespace tofstream::testing;
+
+namespace {
+
+/// 2304 crystals in blocks of 8 x 6, as many scanners have them: 1.8 million pairs.
+RingScanner ring_of_blocks() {
+  RingScanner ring;
+  ring.inner_radius_mm = 160;
+  ring.modules_transaxial = 24;
+  ring.modules_axial = 2;
+  ring.crystals_transaxial = 8;
+  ring.crystals_axial = 6;
+  ring.module_pitch_axial_mm = 26;
+  ring.min_sector_difference = 5;
+  return ring;
+}
+
+const Grid in_the_ring = Grid::centred(40, 40, 12, {4, 4, 4});
+
+double error_of(const Sensitivity& coarse, const Image& exact) {
+  double squares = 0;
+  for (const float v : exact.voxels.span()) squares += static_cast<double>(v) * static_cast<double>(v);
+  return compare(coarse.image, exact).rms / std::sqrt(squares / static_cast<double>(exact.voxels.size()));
+}
+
+struct CoarseSums {
+  Sensitivity lattice, drawn;
+  double lattice_error, drawn_error;  // RMS deviation from all pairs over the RMS
+};
+
+/// Of a thirteenth of all pairs, evenly chosen and drawn at random.
+CoarseSums coarse_sums(const Scanner& scanner, const Image* mu = nullptr) {
+  const auto projector = make_joseph_projector(in_the_ring, {}, Backend::cpu);
+  const Image exact = compute_sensitivity(scanner, *projector, {.exact_pairs = std::int64_t{1} << 40}, mu).image;
+  const std::int64_t pairs = detail::PairList(scanner).size();
+  SensitivitySettings settings{.exact_pairs = pairs / 12, .error = 0.5, .symmetric = false};
+  CoarseSums result{.lattice = compute_sensitivity(scanner, *projector, settings, mu)};
+  settings = {.exact_pairs = 0, .error = 1e-6, .symmetric = false, .replicate_pairs = pairs / 13 / 8};
+  settings.sampled_pairs = 8 * settings.replicate_pairs;
+  result.drawn = compute_sensitivity(scanner, *projector, settings, mu);
+  result.lattice_error = error_of(result.lattice, exact);
+  result.drawn_error = error_of(result.drawn, exact);
+  return result;
+}
+
+void check_pairs(const CoarseSums& sums) {
+  REQUIRE(sums.lattice.is_lattice);
+  REQUIRE(!sums.drawn.is_lattice);
+  CHECK(!sums.lattice.exact);
+  CHECK(sums.lattice.noise.empty());
+  CHECK(static_cast<double>(sums.lattice.drawn) == approx(static_cast<double>(sums.lattice.pairs) / 13).epsilon(1e-4));
+  CHECK(static_cast<double>(sums.drawn.drawn) == approx(static_cast<double>(sums.lattice.drawn)).epsilon(0.01));
+}
+
+}  // namespace
+
+TEST_CASE(
+    "an even choice of pairs is nearer to the sum over all than as many drawn ones, and states no less than its "
+    "error") {
+  const CoarseSums sums = coarse_sums(*make_scanner(ring_of_blocks()));
+  check_pairs(sums);
+  MESSAGE("lattice ", sums.lattice_error, " (stated ", sums.lattice.relative_error, "), drawn ", sums.drawn_error);
+  CHECK(sums.lattice_error < sums.drawn_error / 4);
+  CHECK(sums.lattice_error < sums.lattice.relative_error);
+  CHECK(sums.lattice.relative_error < sums.drawn_error);
+}
+
+TEST_CASE("crystals of unlike efficiency and a body leave an even choice of pairs nearer than drawn ones") {
+  RingScanner ring = ring_of_blocks();
+  ring.crystal_efficiency_spread = 0.4;
+  const Image mu = cylinder_mu(Grid::centred(20, 20, 8, {10, 10, 10}), 90);
+  const CoarseSums sums = coarse_sums(*make_scanner(ring), &mu);
+  check_pairs(sums);
+  MESSAGE("lattice ", sums.lattice_error, " (stated ", sums.lattice.relative_error, "), drawn ", sums.drawn_error);
+  CHECK(sums.lattice_error < sums.drawn_error / 3);
+  CHECK(sums.lattice_error < sums.lattice.relative_error);
+}
+
+TEST_CASE("the replicates of a lattice have every pair once, of modules of many crystals and of one") {
+  RingScanner of_ones = ring_of_blocks();
+  of_ones.modules_transaxial = 24 * 8;
+  of_ones.modules_axial = 2;
+  of_ones.crystals_transaxial = of_ones.crystals_axial = 1;
+  of_ones.min_sector_difference = 40;
+  for (const RingScanner& ring : {two_layer_ring(), of_ones}) {
+    const auto scanner = make_scanner(ring);
+    const detail::PairList list(*scanner);
+    detail::PairSample sample = detail::lattice_sample(*scanner, list.size(), 1, list.size() / 7, 3);
+    REQUIRE(sample.is_lattice());
+    CHECK(sample.lattice.step == 7 * detail::lattice_replicates);
+    sample.replicates = sample.lattice.step;  // every shift
+    std::vector<int> seen(static_cast<std::size_t>(list.size()));
+    for (int replicate = 0; replicate < sample.replicates; ++replicate) {
+      detail::PairCursor cursor(list.view());
+      for (std::int64_t cell = 0; cell < sample.lattice_cells(); ++cell)
+        if (const std::int64_t pair = sample.lattice_pair(cursor, replicate, 0, cell); pair < list.size())
+          ++seen[static_cast<std::size_t>(pair)];
+    }
+    CHECK(std::ranges::count(seen, 1) == std::ssize(seen));
+  }
+}
+
+TEST_CASE("a lattice has a prime step and neighbours far apart; there is none of all pairs, or of too few") {
+  const auto scanner = make_scanner(ring_of_blocks());
+  const std::int64_t pairs = detail::PairList(*scanner).size();
+  const auto prime_of = [&](std::int64_t most, std::int64_t places = 1) {
+    return detail::lattice_sample(*scanner, pairs, places, most, 1).lattice.step / detail::lattice_replicates;
+  };
+  CHECK(prime_of(pairs) == 0);
+  CHECK(prime_of(pairs - 1) == 2);
+  CHECK(prime_of(pairs / 8) == 11);
+  CHECK(prime_of(pairs, 3) == 3);
+  CHECK(prime_of(pairs / 37 + 1) == 37);
+  CHECK(prime_of(pairs / 38) == 0);
+  CHECK(prime_of(0) == 0);
+  // Of a square lattice of crystals 4 mm apart, seven times as sparse in four dimensions: at least two steps of one.
+  CHECK(detail::lattice_sample(*scanner, pairs, 1, pairs / 7, 1).lattice.multiplier > 1);
+}
+
+TEST_CASE("where an even choice of pairs has a larger error than was asked for, pairs are drawn until it is reached") {
+  const auto scanner = make_scanner(two_layer_ring());
+  const auto projector = make_joseph_projector(in_the_ring, {}, Backend::cpu);
+  const std::int64_t pairs = detail::PairList(*scanner).size();
+  SensitivitySettings settings{.exact_pairs = pairs / 30, .error = 0.9, .symmetric = false, .replicate_pairs = 500};
+  const Sensitivity coarse = compute_sensitivity(*scanner, *projector, settings);
+  REQUIRE(coarse.is_lattice);
+  settings.error = 0.7 * coarse.relative_error;
+  const Sensitivity finer = compute_sensitivity(*scanner, *projector, settings);
+  CHECK(!finer.is_lattice);
+  CHECK(finer.relative_error <= settings.error);
+  CHECK(finer.drawn > coarse.drawn);
+  settings.sampled_pairs = coarse.drawn;  // nothing better can be had of so many
+  CHECK(compute_sensitivity(*scanner, *projector, settings).is_lattice);
+}
+
+TEST_CASE("lines of an even choice of pairs add up to the sum over all") {
+  const auto scanner = make_scanner(ring_of_blocks());
+  const std::int64_t pairs = detail::PairList(*scanner).size();
+  const auto sum_of = [&](std::int64_t most) {
+    double sum = 0;
+    const PairLinesCount count = for_each_pair_line(*scanner, in_the_ring, {.exact_pairs = most, .sampled_pairs = most},
+                                                    nullptr, [&](const EventView& lines, const float* values, double) {
+                                                      sum = std::accumulate(values, values + lines.count, sum);
+                                                    });
+    CHECK(count.pairs == pairs);
+    CHECK(static_cast<double>(count.drawn) < 1.001 * static_cast<double>(most));
+    return sum;
+  };
+  CHECK(sum_of(pairs / 5) == approx(sum_of(pairs)).epsilon(3e-4));
+}
+// SPDX-License-Identifier: Apache-2.0
