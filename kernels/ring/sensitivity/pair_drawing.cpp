@@ -11,12 +11,14 @@ namespace {
 
 // `places`: in which each pair is looked at.
 DrawingPlan make_drawing_plan(const Scanner& scanner, std::int64_t pairs, std::int64_t places,
-                              const SensitivitySettings& settings) {
+                              const SensitivitySettings& settings, const Grid& grid) {
   constexpr int group = replicate_group;
   const DrawingPlan all{{pairs, pairs * places, 1, settings.seed}, 1};
   if (pairs * places <= settings.exact_pairs) return all;
-  const PairSample lattice =
-      lattice_sample(scanner, pairs, places, std::min(settings.exact_pairs, settings.sampled_pairs), settings.seed);
+  const PairSample lattice = lattice_sample(scanner, {.most = std::min(settings.exact_pairs, settings.sampled_pairs),
+                                                      .places = places,
+                                                      .width_mm = grid.voxel_mm.x,
+                                                      .seed = settings.seed});
   if (lattice.is_lattice()) return {lattice, lattice.replicates};
   const std::int64_t draws =
       std::min(settings.replicate_pairs, std::max<std::int64_t>(settings.sampled_pairs / group, 1));
@@ -33,7 +35,7 @@ DrawingPlan make_drawing_plan(const Scanner& scanner, std::int64_t pairs, std::i
 PairDrawing::PairDrawing(const SensitivityWork& work, ListModeProjector& projector, Stream stream)
     : list_(work.scanner, memory_of(projector.backend()), stream),
       posed_(work.scanner, memory_of(projector.backend()), stream, work.mu.hardware != nullptr),
-      plan_(make_drawing_plan(work.scanner, list_.size(), posed_.places(), work.settings)),
+      plan_(make_drawing_plan(work.scanner, list_.size(), posed_.places(), work.settings, projector.grid())),
       projector_(projector),
       reach_(projector.grid(), projector.reach_mm()),
       capacity_(std::max<std::int64_t>(std::min(work.settings.batch_pairs, plan_.sample.draws()), 1)),

@@ -2,9 +2,14 @@
 #include "kernels/ring/sensitivity/pair_lattice.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <limits>
 #include <vector>
+
+#include <tbb/parallel_for.h>
+
+#include "kernels/math/counter_random.hpp"
+#include "kernels/ring/sensitivity/pair_list.hpp"
 
 namespace tofstream::detail {
 
@@ -12,48 +17,73 @@ namespace {
 
 constexpr std::int64_t largest_prime = 37;
 
-struct Neighbour {
-  double squared_mm = 0;
-  std::int64_t number = 0;  // after the detector's own
+/// A line near a point.
+struct NearLine {
+  DetectorPair pair;
+  double weight;
 };
+using NearLines = std::vector<NearLine>;
 
-/// The detectors nearest to the one in the middle of the middle module, itself among them.
-std::vector<Neighbour> neighbours(const Scanner& scanner) {
-  constexpr std::int64_t farthest = 4096;  // number, since lattices go by numbers
-  constexpr std::size_t most = 64;
-  const std::int64_t count = scanner.detectors->size();
-  const ModuleType& type = *std::ranges::find_if(scanner.types, [&](const ModuleType& t) {
-    return count / 2 < t.first_detector + std::int64_t{t.modules} * t.elements;
-  });
-  const std::int64_t first = count / 2 - (count / 2 - type.first_detector) % type.elements;
-  const auto position = [&](std::int64_t d) {
-    return scanner.detectors->position(static_cast<std::uint32_t>(d)).as<double>();
-  };
-  Vec3d centre{};
-  for (std::int64_t d = first; d < first + type.elements; ++d) centre = centre + (1.0 / type.elements) * position(d);
-  const auto squared_mm = [](Vec3d offset) { return dot(offset, offset); };
-  std::int64_t middle = first;
-  for (std::int64_t d = first; d < first + type.elements; ++d)
-    if (squared_mm(position(d) - centre) < squared_mm(position(middle) - centre)) middle = d;
-  std::vector<Neighbour> all;
-  for (std::int64_t d = std::max<std::int64_t>(middle - farthest, 0); d < std::min(middle + farthest + 1, count); ++d)
-    all.push_back({squared_mm(position(d) - position(middle)), d - middle});
-  const std::size_t kept = std::min(most, all.size());
-  std::ranges::partial_sort(all, all.begin() + static_cast<std::ptrdiff_t>(kept), {}, &Neighbour::squared_mm);
-  all.resize(kept);
-  return all;
+/// The lines between the modules of a pair near a point of its line, those within a width of it.
+NearLines lines_near_a_point(const Scanner& scanner, PairCursor& cursor, std::int64_t number, double fraction,
+                             double width_mm) {
+  const auto position = [&](std::uint32_t d) { return scanner.detectors->position(d).as<double>(); };
+  const DetectorPair pair = cursor.pair(number);
+  const Vec3d point = position(pair.detector2) + fraction * (position(pair.detector1) - position(pair.detector2));
+  const PairModule &one = cursor.module1(), &two = cursor.module2();
+  NearLines lines;
+  for (std::uint32_t d1 = one.first_detector; d1 < one.first_detector + one.elements; ++d1) {
+    const Vec3d from = position(d1);
+    for (std::uint32_t d2 = two.first_detector; d2 < std::min(two.first_detector + two.elements, d1); ++d2) {
+      const Vec3d along = position(d2) - from, to_point = point - from;
+      const double at = dot(to_point, along) / dot(along, along), distance_mm = norm(to_point - at * along);
+      if (distance_mm < width_mm) lines.push_back({{d1, d2}, 1 - distance_mm / width_mm});
+    }
+  }
+  return lines;
 }
 
-std::int32_t best_multiplier(const std::vector<Neighbour>& near, std::int64_t prime) {
-  double best_mm = -1;
-  std::int32_t best = 1;
+std::vector<NearLines> probe(const Scanner& scanner, const PairList& list, const LatticeWish& wish) {
+  constexpr std::int64_t most_probes = 256, most_lines = 40'000'000;  // that are looked at: a tenth of a second
+  std::int64_t largest = 1;
+  for (const ModuleType& type : scanner.types) largest = std::max<std::int64_t>(largest, type.elements);
+  const std::int64_t probes = std::clamp<std::int64_t>(most_lines / (largest * largest), 8, most_probes);
+  std::vector<NearLines> result(static_cast<std::size_t>(probes));
+  tbb::parallel_for(std::size_t{0}, result.size(), [&](std::size_t i) {
+    CounterRandom random(wish.seed, i);
+    PairCursor cursor(list.view());
+    const auto number = static_cast<std::int64_t>(random.uniform() * static_cast<double>(list.size()));
+    const double fraction = 0.3 + 0.4 * random.uniform();  // about the field of view
+    result[i] = lines_near_a_point(scanner, cursor, number, fraction, static_cast<double>(wish.width_mm));
+  });
+  return result;
+}
+
+/// Sum of squared deviations of the weights of a lattice's lines from their mean over all shifts.
+double deviations(const NearLines& lines, std::int64_t prime, std::int64_t multiplier) {
+  std::array<double, largest_prime> sums{};
+  double all = 0;
+  for (const NearLine& line : lines) {
+    sums[static_cast<std::size_t>((line.pair.detector2 + multiplier * line.pair.detector1) % prime)] += line.weight;
+    all += line.weight;
+  }
+  double result = 0;
+  for (std::int64_t shift = 0; shift < prime; ++shift)
+    result += std::pow(sums[static_cast<std::size_t>(shift)] - all / static_cast<double>(prime), 2);
+  return result;
+}
+
+/// The best multiplier; 0 where none is good.
+std::int32_t best_multiplier(const std::vector<NearLines>& probes, std::int64_t prime) {
+  double at_random = 0;
+  for (const NearLines& lines : probes)
+    for (const NearLine& line : lines) at_random += line.weight * line.weight * (1 - 1 / static_cast<double>(prime));
+  double least = 0.5 * at_random;
+  std::int32_t best = 0;
   for (std::int32_t multiplier = 1; multiplier < prime; ++multiplier) {
-    double nearest = std::numeric_limits<double>::infinity();
-    for (const Neighbour& one : near)
-      for (const Neighbour& two : near)
-        if ((one.number != 0 || two.number != 0) && (two.number + multiplier * one.number) % prime == 0)
-          nearest = std::min(nearest, one.squared_mm + two.squared_mm);
-    if (nearest > best_mm) best_mm = nearest, best = multiplier;
+    double sum = 0;
+    for (const NearLines& lines : probes) sum += deviations(lines, prime, multiplier);
+    if (sum < least) least = sum, best = multiplier;
   }
   return best;
 }
@@ -70,15 +100,16 @@ std::int64_t prime_from(std::int64_t n) {
   return n;
 }
 
-PairSample lattice_sample(const Scanner& scanner, std::int64_t pairs, std::int64_t places, std::int64_t most,
-                          std::uint64_t seed) {
-  const std::int64_t looked_at = pairs * places, ratio = most > 0 ? (looked_at + most - 1) / most : looked_at;
-  if (ratio < 2 || ratio > largest_prime) return {};
-  const std::int64_t prime = prime_from(ratio);
-  PairSample sample{.pairs = pairs, .cells = 0, .replicates = lattice_replicates, .seed = seed};
-  sample.lattice = {.step = static_cast<std::int32_t>(prime * lattice_replicates),
-                    .multiplier = best_multiplier(neighbours(scanner), prime)};
-  sample.cells = sample.lattice_cells() * places * lattice_replicates;
+PairSample lattice_sample(const Scanner& scanner, const LatticeWish& wish) {
+  const PairList list(scanner);
+  const std::int64_t looked_at = list.size() * wish.places;
+  if (wish.most < 1 || looked_at <= wish.most || looked_at > largest_prime * wish.most) return {};
+  const std::int64_t prime = prime_from((looked_at + wish.most - 1) / wish.most);
+  const std::int32_t multiplier = best_multiplier(probe(scanner, list, wish), prime);
+  if (multiplier == 0) return {};
+  PairSample sample{.pairs = list.size(), .cells = 0, .replicates = lattice_replicates, .seed = wish.seed};
+  sample.lattice = {.step = static_cast<std::int32_t>(prime * lattice_replicates), .multiplier = multiplier};
+  sample.cells = sample.lattice_cells() * wish.places * lattice_replicates;
   return sample;
 }
 

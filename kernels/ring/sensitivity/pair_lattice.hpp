@@ -11,15 +11,21 @@ namespace tofstream::detail {
 /// The least prime that is at least n.
 std::int64_t prime_from(std::int64_t n);
 
-/// A sample that is to be a lattice has so many replicates: they show how far it is from the sum over all pairs.
+/// A lattice has so many replicates: they show how far it is from the sum over all pairs.
 inline constexpr int lattice_replicates = 2;
 
-/// The lattice of the least prime that leaves at most `most` of a scanner's `pairs`, each of which is looked at in so many
-/// `places`; its multiplier is the one by which the nearest lines lie farthest apart (the root of the sum of the squares
-/// of their ends' distances). No lattice where the prime would be 1, or larger than 37: lines so far apart cover an image
-/// no better than lines drawn at random.
-PairSample lattice_sample(const Scanner& scanner, std::int64_t pairs, std::int64_t places, std::int64_t most,
-                          std::uint64_t seed);
+struct LatticeWish {
+  std::int64_t most = 0;    // pairs of it
+  std::int64_t places = 1;  // in which each pair is looked at
+  float width_mm = 0;       // of what the lines are to cover evenly: a voxel
+  std::uint64_t seed = 1;
+};
+
+/// The lattice of the least prime that leaves at most so many of a scanner's pairs, by the multiplier with which the sum
+/// of the lines through a point varies least with the shift: the mean over points on pairs' lines, each with the lines
+/// between the two modules of its pair. No lattice where the prime would be 1 or larger than 37, or where that variance is
+/// more than half of that of lines drawn at random.
+PairSample lattice_sample(const Scanner& scanner, const LatticeWish& wish);
 
 }  // namespace tofstream::detail
 // SPDX-License-Identifier: Apache-2.0

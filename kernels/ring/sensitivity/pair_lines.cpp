@@ -21,13 +21,15 @@ namespace {
 constexpr int halves = 2;
 static_assert(detail::lattice_replicates == halves);
 
-detail::PairSample pair_lines_sample(const Scanner& scanner, std::int64_t pairs, const PairLinesSettings& settings) {
+detail::PairSample pair_lines_sample(const Scanner& scanner, const Grid& box, std::int64_t pairs,
+                                     const PairLinesSettings& settings) {
   if (settings.exact_pairs < 0 || settings.sampled_pairs < halves || settings.batch_pairs < 1)
     throw std::invalid_argument(
         fmt::format("lines of pairs: exact_pairs, sampled_pairs and batch_pairs cannot be {}, {} and {}",
                     settings.exact_pairs, settings.sampled_pairs, settings.batch_pairs));
   if (pairs <= std::max(settings.exact_pairs, settings.sampled_pairs)) return {pairs, pairs, 1, settings.seed};
-  const detail::PairSample lattice = detail::lattice_sample(scanner, pairs, 1, settings.sampled_pairs, settings.seed);
+  const detail::PairSample lattice = detail::lattice_sample(
+      scanner, {.most = settings.sampled_pairs, .width_mm = box.voxel_mm.x, .seed = settings.seed});
   if (lattice.is_lattice()) return lattice;
   return {pairs, settings.sampled_pairs / halves * halves, halves, settings.seed};
 }
@@ -39,7 +41,7 @@ PairLinesCount for_each_pair_line(const Scanner& scanner, const Grid& box, const
   scanner.validate();
   const detail::PairList list(scanner);
   if (list.size() == 0) throw std::invalid_argument("the scanner has no pair of detectors in coincidence");
-  const detail::PairSample sample = pair_lines_sample(scanner, list.size(), settings);
+  const detail::PairSample sample = pair_lines_sample(scanner, box, list.size(), settings);
   std::optional<Attenuation> attenuation;
   if (mu_per_mm) attenuation.emplace(*mu_per_mm, Backend::cpu);
   const std::int64_t draws = sample.draws(), capacity = std::min(settings.batch_pairs, draws);

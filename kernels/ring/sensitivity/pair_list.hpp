@@ -83,8 +83,10 @@ class PairCursor {
             module2_.first_detector + static_cast<std::uint32_t>(column)};
   }
 
-  /// The number of the first pair of the two modules whose pair pair() gave last.
+  /// Of the pair that pair() gave last: the number of the first pair of its two modules, and these.
   TOFSTREAM_HOST_DEVICE std::int64_t block_begin() const { return begin_; }
+  const PairModule& module1() const { return module1_; }
+  const PairModule& module2() const { return module2_; }
 
   /// Goes to a pair by its detectors, detector1 >= detector2; false where the scanner does not record it. The next
   /// number that pair() is asked for is looked up from the beginning.

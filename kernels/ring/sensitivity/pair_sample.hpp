@@ -13,11 +13,9 @@
 
 namespace tofstream::detail {
 
-/// Every `step`-th pair of a list, as far from each other at both ends as can be: of each `step` neighbours in the list
-/// the one whose detector2 + multiplier detector1 + shift is a multiple of `step`, with a shift drawn for each pair of
+/// Every `step`-th pair of a list, evenly chosen: of each `step` neighbours in the list the one whose detector2 + multiplier detector1 + shift is a multiple of `step`, with a shift drawn for each pair of
 /// modules, so that every pair is as likely (a rank-1 lattice with random shifts: R. Cranley and T. N. L. Patterson,
-/// SIAM J Numer Anal 13:904, 1976). Such lines cover an image far more evenly than lines drawn at random: what noise they
-/// leave is that of the detectors' efficiencies. `step` is so many times a prime as there are replicates, which have
+/// SIAM J Numer Anal 13:904, 1976). With a good multiplier such lines cover an image far more evenly than lines drawn at random. `step` is so many times a prime as there are replicates, which have
 /// shifts of their own, evenly spaced; together they are the lattice of that prime.
 struct PairLattice {
   std::int32_t step = 0;  // 0: none

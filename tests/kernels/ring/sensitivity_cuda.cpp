@@ -19,8 +19,9 @@ namespace {
 
 /// All pairs, drawn ones and a lattice.
 std::vector<detail::PairSample> samples_of(const Scanner& scanner, std::int64_t pairs) {
-  return {
-      {pairs, pairs, 1, 1}, {pairs, pairs / 4 / 7 * 7, 7, 5}, detail::lattice_sample(scanner, pairs, 1, pairs / 3, 5)};
+  return {{pairs, pairs, 1, 1},
+          {pairs, pairs / 4 / 7 * 7, 7, 5},
+          detail::lattice_sample(scanner, {.most = pairs / 3, .width_mm = 4, .seed = 5})};
 }
 
 /// The same pairs on the CPU and CUDA, with images that many lines miss.

@@ -33,6 +33,15 @@ RingScanner ring_of_blocks() {
   return ring;
 }
 
+/// A module for each crystal.
+RingScanner ring_of_single_crystals() {
+  RingScanner ring = ring_of_blocks();
+  ring.modules_transaxial = 24 * 8;
+  ring.crystals_transaxial = ring.crystals_axial = 1;
+  ring.min_sector_difference = 40;
+  return ring;
+}
+
 const Grid in_the_ring = Grid::centred(40, 40, 12, {4, 4, 4});
 
 double error_of(const Sensitivity& coarse, const Image& exact) {
@@ -95,17 +104,10 @@ TEST_CASE("crystals of unlike efficiency and a body leave an even choice of pair
 }
 
 TEST_CASE("the replicates of a lattice have every pair once, of modules of many crystals and of one") {
-  RingScanner of_ones = ring_of_blocks();
-  of_ones.modules_transaxial = 24 * 8;
-  of_ones.modules_axial = 2;
-  of_ones.crystals_transaxial = of_ones.crystals_axial = 1;
-  of_ones.min_sector_difference = 40;
-  for (const RingScanner& ring : {two_layer_ring(), of_ones}) {
+  for (const RingScanner& ring : {two_layer_ring(), ring_of_single_crystals()}) {
     const auto scanner = make_scanner(ring);
     const detail::PairList list(*scanner);
-    detail::PairSample sample = detail::lattice_sample(*scanner, list.size(), 1, list.size() / 7, 3);
-    REQUIRE(sample.is_lattice());
-    CHECK(sample.lattice.step == 7 * detail::lattice_replicates);
+    detail::PairSample sample{.pairs = list.size(), .seed = 3, .lattice = {.step = 14, .multiplier = 3}};
     sample.replicates = sample.lattice.step;  // every shift
     std::vector<int> seen(static_cast<std::size_t>(list.size()));
     for (int replicate = 0; replicate < sample.replicates; ++replicate) {
@@ -118,11 +120,12 @@ TEST_CASE("the replicates of a lattice have every pair once, of modules of many 
   }
 }
 
-TEST_CASE("a lattice has a prime step and neighbours far apart; there is none of all pairs, or of too few") {
+TEST_CASE("a lattice has a prime step; there is none of all pairs, of too few, or where it covers no better") {
   const auto scanner = make_scanner(ring_of_blocks());
   const std::int64_t pairs = detail::PairList(*scanner).size();
   const auto prime_of = [&](std::int64_t most, std::int64_t places = 1) {
-    return detail::lattice_sample(*scanner, pairs, places, most, 1).lattice.step / detail::lattice_replicates;
+    const detail::PairSample sample = detail::lattice_sample(*scanner, {.most = most, .places = places, .width_mm = 4});
+    return sample.lattice.step / detail::lattice_replicates;
   };
   CHECK(prime_of(pairs) == 0);
   CHECK(prime_of(pairs - 1) == 2);
@@ -131,8 +134,9 @@ TEST_CASE("a lattice has a prime step and neighbours far apart; there is none of
   CHECK(prime_of(pairs / 37 + 1) == 37);
   CHECK(prime_of(pairs / 38) == 0);
   CHECK(prime_of(0) == 0);
-  // Of a square lattice of crystals 4 mm apart, seven times as sparse in four dimensions: at least two steps of one.
-  CHECK(detail::lattice_sample(*scanner, pairs, 1, pairs / 7, 1).lattice.multiplier > 1);
+  const auto of_ones = make_scanner(ring_of_single_crystals());
+  const std::int64_t all = detail::PairList(*of_ones).size();
+  CHECK(!detail::lattice_sample(*of_ones, {.most = all / 7, .width_mm = 4}).is_lattice());
 }
 
 TEST_CASE("where an even choice of pairs has a larger error than was asked for, pairs are drawn until it is reached") {
