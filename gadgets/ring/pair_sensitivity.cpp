@@ -81,9 +81,9 @@ void report_sample(const Sensitivity& sampled, double error, Context& context) {
   context.report("sensitivity_error_asked", error);
   context.report("sensitivity_drawn", sampled.drawn);
   context.report("sensitivity_symmetries", std::int64_t{sampled.symmetries});
-  std::string line = fmt::format("sensitivity from {}{} of {} detector pairs, relative error {}{:.2g} of a voxel",
-                                 sampled.is_lattice ? "an even choice of " : "", sampled.drawn, sampled.pairs,
-                                 sampled.is_lattice ? "at most " : "", sampled.relative_error);
+  std::string line =
+      fmt::format("sensitivity from {}{} of {} detector pairs, relative error {:.2g} of a voxel",
+                  sampled.is_lattice ? "an even choice of " : "", sampled.drawn, sampled.pairs, sampled.relative_error);
   if (sampled.symmetries > 1) line += fmt::format(", averaged over {} symmetries", sampled.symmetries);
   if (sampled.relative_error <= error) return context.log().info(line);
   context.log().warning(line + fmt::format(": not the {:.2g} that was asked for; draw more (sensitivity.sampled_pairs: "

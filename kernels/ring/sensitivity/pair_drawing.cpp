@@ -15,11 +15,11 @@ DrawingPlan make_drawing_plan(const Scanner& scanner, std::int64_t pairs, std::i
   constexpr int group = replicate_group;
   const DrawingPlan all{{pairs, pairs * places, 1, settings.seed}, 1};
   if (pairs * places <= settings.exact_pairs) return all;
-  const PairSample lattice = lattice_sample(scanner, {.most = std::min(settings.exact_pairs, settings.sampled_pairs),
-                                                      .places = places,
-                                                      .width_mm = grid.voxel_mm.x,
-                                                      .seed = settings.seed});
-  if (lattice.is_lattice()) return {lattice, lattice.replicates};
+  const ChosenLattice lattice = choose_lattice(scanner, {.most = std::min(settings.exact_pairs, settings.sampled_pairs),
+                                                         .places = places,
+                                                         .width_mm = grid.voxel_mm.x,
+                                                         .seed = settings.seed});
+  if (lattice.sample.is_lattice()) return {lattice.sample, lattice.sample.replicates, lattice.share_of_error};
   const std::int64_t draws =
       std::min(settings.replicate_pairs, std::max<std::int64_t>(settings.sampled_pairs / group, 1));
   constexpr std::int64_t most_groups = 1 << 24;

@@ -21,7 +21,8 @@ inline constexpr int replicate_group = 8;  // of which the last is held out; a s
 /// What is drawn of a scanner's pairs.
 struct DrawingPlan {
   PairSample sample;
-  int most;  // replicates that may be drawn of it
+  int most;                   // replicates that may be drawn of it
+  double share_of_error = 1;  // as ChosenLattice has it
 };
 
 class PairDrawing {

@@ -37,7 +37,8 @@ NearLines lines_near_a_point(const Scanner& scanner, PairCursor& cursor, std::in
     for (std::uint32_t d2 = two.first_detector; d2 < std::min(two.first_detector + two.elements, d1); ++d2) {
       const Vec3d along = position(d2) - from, to_point = point - from;
       const double at = dot(to_point, along) / dot(along, along), distance_mm = norm(to_point - at * along);
-      if (distance_mm < width_mm) lines.push_back({{d1, d2}, 1 - distance_mm / width_mm});
+      if (distance_mm < width_mm)
+        lines.push_back({{d1, d2}, cursor.efficiency({d1, d2}) * (1 - distance_mm / width_mm)});
     }
   }
   return lines;
@@ -59,17 +60,19 @@ std::vector<NearLines> probe(const Scanner& scanner, const PairList& list, const
   return result;
 }
 
-/// Sum of squared deviations of the weights of a lattice's lines from their mean over all shifts.
-double deviations(const NearLines& lines, std::int64_t prime, std::int64_t multiplier) {
-  std::array<double, largest_prime> sums{};
-  double all = 0;
-  for (const NearLine& line : lines) {
-    sums[static_cast<std::size_t>((line.pair.detector2 + multiplier * line.pair.detector1) % prime)] += line.weight;
-    all += line.weight;
-  }
+/// Sum of squared deviations of the weights of the lines of a lattice of this step from their mean over all shifts.
+double deviations(const std::vector<NearLines>& probes, std::int64_t step, std::int64_t multiplier) {
   double result = 0;
-  for (std::int64_t shift = 0; shift < prime; ++shift)
-    result += std::pow(sums[static_cast<std::size_t>(shift)] - all / static_cast<double>(prime), 2);
+  for (const NearLines& lines : probes) {
+    std::array<double, lattice_replicates * largest_prime> sums{};
+    double all = 0;
+    for (const NearLine& line : lines) {
+      sums[static_cast<std::size_t>((line.pair.detector2 + multiplier * line.pair.detector1) % step)] += line.weight;
+      all += line.weight;
+    }
+    for (std::int64_t shift = 0; shift < step; ++shift)
+      result += std::pow(sums[static_cast<std::size_t>(shift)] - all / static_cast<double>(step), 2);
+  }
   return result;
 }
 
@@ -81,8 +84,7 @@ std::int32_t best_multiplier(const std::vector<NearLines>& probes, std::int64_t 
   double least = 0.5 * at_random;
   std::int32_t best = 0;
   for (std::int32_t multiplier = 1; multiplier < prime; ++multiplier) {
-    double sum = 0;
-    for (const NearLines& lines : probes) sum += deviations(lines, prime, multiplier);
+    const double sum = deviations(probes, prime, multiplier);
     if (sum < least) least = sum, best = multiplier;
   }
   return best;
@@ -100,17 +102,22 @@ std::int64_t prime_from(std::int64_t n) {
   return n;
 }
 
-PairSample lattice_sample(const Scanner& scanner, const LatticeWish& wish) {
+ChosenLattice choose_lattice(const Scanner& scanner, const LatticeWish& wish) {
   const PairList list(scanner);
   const std::int64_t looked_at = list.size() * wish.places;
   if (wish.most < 1 || looked_at <= wish.most || looked_at > largest_prime * wish.most) return {};
   const std::int64_t prime = prime_from((looked_at + wish.most - 1) / wish.most);
-  const std::int32_t multiplier = best_multiplier(probe(scanner, list, wish), prime);
+  const std::vector<NearLines> probes = probe(scanner, list, wish);
+  const std::int32_t multiplier = best_multiplier(probes, prime);
   if (multiplier == 0) return {};
-  PairSample sample{.pairs = list.size(), .cells = 0, .replicates = lattice_replicates, .seed = wish.seed};
-  sample.lattice = {.step = static_cast<std::int32_t>(prime * lattice_replicates), .multiplier = multiplier};
+  const auto step = static_cast<std::int32_t>(prime * lattice_replicates);
+  PairSample sample{.pairs = list.size(),
+                    .replicates = lattice_replicates,
+                    .seed = wish.seed,
+                    .lattice = {.step = step, .multiplier = multiplier}};
   sample.cells = sample.lattice_cells() * wish.places * lattice_replicates;
-  return sample;
+  const double apart = deviations(probes, step, multiplier);
+  return {sample, apart > 0 ? std::sqrt(deviations(probes, prime, multiplier) / apart) : 1};
 }
 
 }  // namespace tofstream::detail

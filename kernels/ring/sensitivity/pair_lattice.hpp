@@ -21,11 +21,18 @@ struct LatticeWish {
   std::uint64_t seed = 1;
 };
 
+struct ChosenLattice {
+  PairSample sample;  // without a lattice: there is none
+  /// The error of the sum over both replicates, in parts of the error that two replicates would have that know nothing of
+  /// each other: each fills the other's gaps.
+  double share_of_error = 1;
+};
+
 /// The lattice of the least prime that leaves at most so many of a scanner's pairs, by the multiplier with which the sum
 /// of the lines through a point varies least with the shift: the mean over points on pairs' lines, each with the lines
-/// between the two modules of its pair. No lattice where the prime would be 1 or larger than 37, or where that variance is
+/// between the two modules of its pair and their efficiencies. No lattice where the prime would be 1 or larger than 37, or where that variance is
 /// more than half of that of lines drawn at random.
-PairSample lattice_sample(const Scanner& scanner, const LatticeWish& wish);
+ChosenLattice choose_lattice(const Scanner& scanner, const LatticeWish& wish);
 
 }  // namespace tofstream::detail
 // SPDX-License-Identifier: Apache-2.0

@@ -57,13 +57,15 @@ struct PairSample {
   TOFSTREAM_HOST_DEVICE std::int64_t lattice_cells() const { return (pairs + lattice.step - 1) / lattice.step; }
   /// The number of the pair of a lattice's cell, of which the cursor's list has the first pair; `pairs` or more where a
   /// cell that is cut short has none. Poses of the scanner have shifts of their own.
-  TOFSTREAM_HOST_DEVICE std::int64_t lattice_pair(PairCursor& cursor, int replicate, int pose, std::int64_t cell) const {
+  TOFSTREAM_HOST_DEVICE std::int64_t lattice_pair(PairCursor& cursor, int replicate, int pose,
+                                                  std::int64_t cell) const {
     const std::int64_t begin = cell * lattice.step;
     const DetectorPair first = cursor.pair(begin);
     const std::uint64_t step = static_cast<std::uint64_t>(lattice.step);
     const std::uint64_t of_block = mixed(seed, static_cast<std::uint64_t>(cursor.block_begin()));
     const std::uint64_t shift = of_block % step + step / static_cast<std::uint64_t>(replicates) * replicate + pose;
-    const std::uint64_t key = first.detector2 + first.detector1 * static_cast<std::uint64_t>(lattice.multiplier) + shift;
+    const std::uint64_t key =
+        first.detector2 + first.detector1 * static_cast<std::uint64_t>(lattice.multiplier) + shift;
     return begin + static_cast<std::int64_t>((step - key % step) % step);
   }
 

@@ -37,7 +37,7 @@ struct Sensitivity {
   std::int64_t pairs = 0;      // pairs of detectors in coincidence
   std::int64_t drawn = 0;      // all of them, the lattice, or the sample
   std::int64_t projected = 0;  // of these, those that could touch the image
-  double relative_error = 0;   // RMS standard error of the voxels / RMS of the voxels; 0 where exact, of a lattice a bound
+  double relative_error = 0;   // RMS standard error of the voxels / RMS of the voxels; 0 where exact
   int symmetries = 1;          // that a sample was averaged over
   SampleNoise noise;           // of a sample: what EM must know of it
 };
@@ -47,8 +47,8 @@ using SensitivityProgress = std::function<void(double)>;
 
 /// The sensitivity on the projector's grid by its `back`, all on its backend (and the stream); complete on return.
 /// `mu`: maps whose integrals along each LOR, from detector to detector by Joseph's projector on a map's own grid,
-/// attenuate it. A lattice of pairs (pair_sample.hpp) has two halves, and half of their difference is stated as its
-/// error: it is smaller, since each half fills the other's gaps. Where that is larger than the error asked for, or there
+/// attenuate it. A lattice of pairs (pair_sample.hpp) has two halves, each of which fills the other's gaps: its error
+/// is a share of half of their difference, as pair_lattice.hpp finds it. Where that is larger than the error asked for, or there
 /// are too many pairs for a lattice, pairs are drawn at random: the ordered list of all pairs is cut into equal cells, and a replicate draws one pair in
 /// each of many cells spread over the list; CPU and CUDA draw the same. At least eight replicates are drawn, and more
 /// until their spread gives the wanted error or no more may be drawn: `relative_error` says what was reached. Without

@@ -145,8 +145,8 @@ TEST_CASE("a sample of pairs in poses comes as near to all of them as it says") 
   CHECK(error_of(sampled.image) < 1.5 * sampled.relative_error);
   CHECK(error_of(sampled.image) > 0.5 * sampled.relative_error);
   CHECK(error_of(even.image) < 1.2 * even.relative_error);
-  CHECK(error_of(even.image) < 0.5 * error_of(sampled.image) *
-                                   std::sqrt(static_cast<double>(sampled.drawn) / static_cast<double>(even.drawn)));
+  CHECK(error_of(even.image) <
+        error_of(sampled.image) * std::sqrt(static_cast<double>(sampled.drawn) / static_cast<double>(even.drawn)));
 }
 
 TEST_CASE("the key of a sensitivity knows the poses, and recorded lines have none") {

@@ -21,29 +21,6 @@ using namespace tofstream::testing;
 
 namespace {
 
-/// 1920 crystals in blocks of 20 x 8.
-RingScanner ring_of_blocks() {
-  RingScanner ring;
-  ring.inner_radius_mm = 160;
-  ring.modules_transaxial = 12;
-  ring.crystals_transaxial = 20;
-  ring.crystals_axial = 8;
-  ring.min_sector_difference = 3;
-  return ring;
-}
-
-/// 2304 crystals in blocks of 8 x 6: a lattice ends at a block's edge, and covers small ones less evenly.
-RingScanner ring_of_small_blocks() {
-  RingScanner ring = ring_of_blocks();
-  ring.modules_transaxial = 24;
-  ring.modules_axial = 2;
-  ring.crystals_transaxial = 8;
-  ring.crystals_axial = 6;
-  ring.module_pitch_axial_mm = 26;
-  ring.min_sector_difference = 5;
-  return ring;
-}
-
 /// A module for each crystal.
 RingScanner ring_of_single_crystals() {
   RingScanner ring = ring_of_blocks();
@@ -101,8 +78,7 @@ TEST_CASE(
     check_pairs(sums);
     MESSAGE("lattice ", sums.lattice_error, " (stated ", sums.lattice.relative_error, "), drawn ", sums.drawn_error);
     CHECK(sums.lattice_error < sums.drawn_error / better);
-    CHECK(sums.lattice_error < sums.lattice.relative_error);
-    CHECK(sums.lattice.relative_error < sums.drawn_error);
+    CHECK(sums.lattice_error == approx(sums.lattice.relative_error).epsilon(0.3));
   }
 }
 
@@ -114,7 +90,7 @@ TEST_CASE("crystals of unlike efficiency and a body leave an even choice of pair
   check_pairs(sums);
   MESSAGE("lattice ", sums.lattice_error, " (stated ", sums.lattice.relative_error, "), drawn ", sums.drawn_error);
   CHECK(sums.lattice_error < sums.drawn_error / 2.5);
-  CHECK(sums.lattice_error < sums.lattice.relative_error);
+  CHECK(sums.lattice_error == approx(sums.lattice.relative_error).epsilon(0.3));
 }
 
 TEST_CASE("the replicates of a lattice have every pair once, of modules of many crystals and of one") {
@@ -138,7 +114,8 @@ TEST_CASE("a lattice has a prime step; there is none of all pairs, of too few, o
   const auto scanner = make_scanner(ring_of_blocks());
   const std::int64_t pairs = detail::PairList(*scanner).size();
   const auto prime_of = [&](std::int64_t most, std::int64_t places = 1) {
-    const detail::PairSample sample = detail::lattice_sample(*scanner, {.most = most, .places = places, .width_mm = 4});
+    const detail::PairSample sample =
+        detail::choose_lattice(*scanner, {.most = most, .places = places, .width_mm = 4}).sample;
     return sample.lattice.step / detail::lattice_replicates;
   };
   CHECK(prime_of(pairs) == 0);
@@ -150,7 +127,7 @@ TEST_CASE("a lattice has a prime step; there is none of all pairs, of too few, o
   CHECK(prime_of(0) == 0);
   const auto of_ones = make_scanner(ring_of_single_crystals());
   const std::int64_t all = detail::PairList(*of_ones).size();
-  CHECK(!detail::lattice_sample(*of_ones, {.most = all / 7, .width_mm = 4}).is_lattice());
+  CHECK(!detail::choose_lattice(*of_ones, {.most = all / 7, .width_mm = 4}).sample.is_lattice());
 }
 
 TEST_CASE("where an even choice of pairs has a larger error than was asked for, pairs are drawn until it is reached") {

@@ -70,6 +70,29 @@ inline Scanner toy_scanner(std::uint32_t energies1 = 2, std::uint32_t energies2 
   return ring;
 }
 
+/// 1920 crystals in blocks of 20 x 8.
+[[gnu::noinline]] inline RingScanner ring_of_blocks() {
+  RingScanner ring;
+  ring.inner_radius_mm = 160;
+  ring.modules_transaxial = 12;
+  ring.crystals_transaxial = 20;
+  ring.crystals_axial = 8;
+  ring.min_sector_difference = 3;
+  return ring;
+}
+
+/// 2304 crystals in blocks of 8 x 6: a lattice ends at a block's edge, and covers small ones less evenly.
+[[gnu::noinline]] inline RingScanner ring_of_small_blocks() {
+  RingScanner ring = ring_of_blocks();
+  ring.modules_transaxial = 24;
+  ring.modules_axial = 2;
+  ring.crystals_transaxial = 8;
+  ring.crystals_axial = 6;
+  ring.module_pitch_axial_mm = 26;
+  ring.min_sector_difference = 5;
+  return ring;
+}
+
 /// 0.0096/mm, as water, in a cylinder about the z axis.
 inline Image cylinder_mu(const Grid& grid, float radius_mm) {
   Image mu = Image::zeros(grid);
