@@ -85,6 +85,12 @@ class PairCursor {
 
   /// Of the pair that pair() gave last: the number of the first pair of its two modules, and these.
   TOFSTREAM_HOST_DEVICE std::int64_t block_begin() const { return begin_; }
+  /// The number of another pair of the same modules.
+  TOFSTREAM_HOST_DEVICE std::int64_t number_of(DetectorPair pair) const {
+    const std::int64_t row = pair.detector1 - module1_.first_detector,
+                       column = pair.detector2 - module2_.first_detector;
+    return begin_ + (block_.module1 == block_.module2 ? row * (row - 1) / 2 : row * module2_.elements) + column;
+  }
   const PairModule& module1() const { return module1_; }
   const PairModule& module2() const { return module2_; }
 
