@@ -137,7 +137,7 @@ struct Gating {
 
   Gating(const Params& p, Context& context)
       : p_(p),
-        store_(store_settings(p)),
+        store_(shared_store_settings(p)),
         recalled_(p.images == GateImages::each ? p.resume_from : std::filesystem::path()),
         shared_(p.groups, p.resume_from, p.gates),
         centre_(interval_s) {
@@ -160,8 +160,8 @@ struct Gating {
   void process(EventBatch batch, Emit<EventSubset>& emit, Context& context) {
     if (batch.count > 0) require_one_kind(batch, delayed_);
     if (batch.scanner && !std::exchange(is_announced_, true)) {
-      context.made_from(of_no_event(context.message()));
-      emit(announcement_of(announced_by(batch)));
+      announcement_ = announcement_of(announced_by(batch));
+      if (!shared_.collects()) announce(emit, context);
     }
     if (batch.count > 0 && !(batch.duration_s > 0))
       throw std::runtime_error("the events state no scan time, so nobody knows which gate they belong to");
@@ -318,12 +318,14 @@ struct Gating {
         context.books().rejected(gate.stream.event_count(), "in a gate of another group");
         continue;
       }
-      if (std::exchange(began, true)) {  // an update knows nothing of the gate before
-        context.made_from(of_no_event(context.message()));
-        emit(restart_of<EventBatch>(++updates_before));
-      }
+      const bool is_first = !std::exchange(began, true);
+      if (!is_first) ++updates_before;
       const ScanFrame frame{.number = number, .frames = p_.gates, .start_s = 0, .duration_s = gate.seconds};
-      if (recall(frame, gate, is_here, updates_before, emit, context)) continue;
+      // Images that others make need no projector, which would prepare itself for a restart.
+      if (!is_here && recall(frame, gate, is_here, updates_before, emit, context)) continue;
+      announce(emit, context);
+      if (!is_first) restart(updates_before, emit, context);
+      if (is_here && recall(frame, gate, is_here, updates_before, emit, context)) continue;
       OfflineUpdates<EventBatch> updates({.iterations = p_.iterations,
                                           .holds_last = true,
                                           .order = {p_.order, p_.seed},
@@ -344,6 +346,19 @@ struct Gating {
       updates_before = updates.updates();
     }
     shared_.report(context);
+  }
+
+  // Once, unless it was done.
+  void announce(Emit<EventSubset>& emit, Context& context) {
+    if (!announcement_) return;
+    context.made_from(of_no_event(context.message()));
+    emit(*std::exchange(announcement_, std::nullopt));
+  }
+
+  // An update knows nothing of the gate before.
+  static void restart(std::int64_t update, Emit<EventSubset>& emit, Context& context) {
+    context.made_from(of_no_event(context.message()));
+    emit(restart_of<EventBatch>(update));
   }
 
   // Sends for the image of a gate that a run before has completed, or another group. False where there is none.
@@ -440,6 +455,7 @@ struct Gating {
   std::vector<Gate> gates_;
   SubsetQuantity quantity_;  // of all gates
   double without_gate_s_ = 0;
+  std::optional<EventSubset> announcement_;  // that was not sent yet
   bool is_announced_ = false, has_tof_ = false, warned_of_long_ = false, warned_of_changes_ = false,
        warned_of_attenuation_ = false;
   std::optional<bool> delayed_;

@@ -1,5 +1,5 @@
-// Processes of one host that share the frames, or gates, of a run: each frame is reconstructed by the one that claims it
-// first, and the first process collects the images of all. They know of one another by a folder alone.
+// Processes of one host that share the frames, or gates, of a run: each frame is reconstructed by the group that claims
+// it first, and one process more collects the images of all. They know of one another by a folder alone.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,7 @@ namespace tofstream {
 
 class FrameGroups {
  public:
-  /// `folder` is there, and of this run alone. Groups count from 0, which collects.
+  /// `folder` is there, and of this run alone. Groups count from 1; 0 is the process that collects.
   FrameGroups(std::filesystem::path folder, int group, int groups)
       : folder_(std::move(folder)), group_(group), groups_(groups) {}
 

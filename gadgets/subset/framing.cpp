@@ -109,7 +109,7 @@ struct Framing {
       : p_(p),
         frames_(cut_of(p)),
         recalled_(p.together ? std::filesystem::path() : p.resume_from),
-        store_(store_settings(p)),
+        store_(shared_store_settings(p)),
         together_(p.iterations, {p.order, p.seed}, resumed_together(p)),
         shared_(p.groups, p.resume_from, frames_->frames()) {
     if (const char* why = why_not_shared(p)) throw std::invalid_argument(fmt::format("groups: {}", why));
@@ -125,8 +125,8 @@ struct Framing {
   void process(EventBatch batch, Emit<EventSubset>& emit, Context& context) {
     if (batch.count > 0) require_one_kind(batch, delayed_);
     if (batch.scanner && !std::exchange(is_announced_, true)) {
-      context.made_from(of_no_event(context.message()));
-      emit(announcement_of(announced_by(batch)));
+      announcement_ = announcement_of(announced_by(batch));
+      if (!shared_.collects()) announce(emit, context);
     }
     if (batch.count > 0 && !(batch.duration_s > 0))
       throw std::runtime_error(
@@ -205,12 +205,13 @@ struct Framing {
     }
     const bool is_here = shared_.takes(frame.number);
     if (!is_here && !shared_.collects()) return leave(stream.event_count(), context);
-    if (began_) {  // an update knows nothing of the frame before but, perhaps, its image
-      context.made_from(of_no_event(context.message()));
-      emit(restart_of<EventBatch>(++updates_, p_.start == FrameStart::previous));
-    }
-    began_ = true;
-    if (recall(frame, stream, is_here, emit, context)) return report(context);
+    const bool is_first = !std::exchange(began_, true);
+    if (!is_first) ++updates_;
+    // Images that others make need no projector, which would prepare itself for a restart.
+    if (!is_here && recall(frame, stream, is_here, emit, context)) return report(context);
+    announce(emit, context);
+    if (!is_first) restart(emit, context);
+    if (is_here && recall(frame, stream, is_here, emit, context)) return report(context);
     OfflineUpdates<EventBatch> updates({.iterations = p_.iterations,
                                         .holds_last = true,
                                         .order = {p_.order, p_.seed},
@@ -221,6 +222,19 @@ struct Framing {
     updates.finish(emit, context);
     updates_ = updates.updates();
     report(context);
+  }
+
+  // Once, unless it was done.
+  void announce(Emit<EventSubset>& emit, Context& context) {
+    if (!announcement_) return;
+    context.made_from(of_no_event(context.message()));
+    emit(*std::exchange(announcement_, std::nullopt));
+  }
+
+  // An update knows nothing of the frame before but, perhaps, its image.
+  void restart(Emit<EventSubset>& emit, Context& context) const {
+    context.made_from(of_no_event(context.message()));
+    emit(restart_of<EventBatch>(updates_, p_.start == FrameStart::previous));
   }
 
   // Sends for the image of a frame that a run before has completed, or another group. False where there is none.
@@ -268,6 +282,7 @@ struct Framing {
   std::optional<WholeStream> stream_;  // events of the frame that is open
   std::int64_t updates_ = 0;
   bool is_announced_ = false, began_ = false;
+  std::optional<EventSubset> announcement_;  // that was not sent yet
   std::vector<std::string> empty_;
   std::optional<bool> delayed_;
 };

@@ -18,26 +18,27 @@ SharedFrames::SharedFrames(int groups, std::filesystem::path resume_from, int fr
   if (frames > 0 && groups > frames)
     throw std::invalid_argument(
         fmt::format("groups: {} groups are more than the {} images that they are to share", groups, frames));
-  if (groups_) taken_.resize(static_cast<std::size_t>(groups_->groups()));
+  if (groups_) made_.resize(static_cast<std::size_t>(groups_->groups()));
 }
 
-bool SharedFrames::skips(int frame) const {
-  if (collects()) return false;
-  if (groups_->owner(frame)) return true;
+bool SharedFrames::is_in_checkpoint(int frame) const {
   return !resume_from_.empty() && checkpoint_step(frame_checkpoint(resume_from_, frame)).update > 0;
 }
 
-bool SharedFrames::takes(int frame) {
-  if (!groups_) return true;
-  if (!groups_->collects() && skips(frame)) return false;
-  const bool is_here = groups_->claim(frame);
-  const int owner = groups_->owner(frame).value_or(0);
-  if (const auto at = static_cast<std::size_t>(owner); at < taken_.size()) ++taken_[at];
-  return is_here;
+bool SharedFrames::skips(int frame) const {
+  if (!groups_ || groups_->collects()) return false;
+  return groups_->owner(frame) || is_in_checkpoint(frame);
 }
 
-std::optional<UpdateStep> SharedFrames::image(const FrameToCome& frame, Context& context) const {
-  const std::filesystem::path file = groups_->image_of(frame.frame.number);
+bool SharedFrames::takes(int frame) const {
+  if (!groups_) return true;
+  return !groups_->collects() && !skips(frame) && groups_->claim(frame);
+}
+
+std::optional<UpdateStep> SharedFrames::image(const FrameToCome& frame, Context& context) {
+  const int number = frame.frame.number;
+  if (is_in_checkpoint(number) && groups_->claim(number)) return std::nullopt;
+  const std::filesystem::path file = groups_->image_of(number);
   context.wait_outside([&] {
     constexpr std::chrono::milliseconds between_looks{5};
     while (!std::filesystem::exists(file) && !context.stopping() && !context.cancelled())
@@ -45,16 +46,17 @@ std::optional<UpdateStep> SharedFrames::image(const FrameToCome& frame, Context&
   });
   CheckpointStep step = checkpoint_step(file);
   const CheckpointFrame& there = step.frame;
-  const bool is_same = there.number == frame.frame.number && there.start_s == frame.frame.start_s &&
+  const bool is_same = there.number == number && there.start_s == frame.frame.start_s &&
                        there.duration_s == frame.frame.duration_s && step.events == frame.events;
   if (step.update == 0 || !is_same) return std::nullopt;
+  if (const int owner = groups_->owner(number).value_or(0); owner > 0) ++made_.at(static_cast<std::size_t>(owner - 1));
   ResumedBooks(step.rejected).book(frame.events, context);
   step.update = frame.updates_before + std::int64_t{frame.subsets} * step.iteration;
   return recalled_step(frame, step);
 }
 
 void SharedFrames::report(Context& context) {
-  if (groups_ && groups_->collects()) return context.report("images_of_groups", taken_);
+  if (collects()) return context.report("images_of_groups", made_);
   if (groups_ || wanted_ < 2 || std::exchange(has_told_, true)) return;
   context.log().warning(
       fmt::format("groups: {} are asked for, and only tofstream run starts them: all images are made here", wanted_));

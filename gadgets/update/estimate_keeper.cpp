@@ -128,7 +128,7 @@ Estimate EstimateKeeper::updated(std::shared_ptr<const Image> next, const Projec
   return estimate;
 }
 
-// To the first group, with the books of the frame alone.
+// To the process that collects, with the books of the frame alone.
 void EstimateKeeper::give(const Estimate& estimate) {
   CheckpointStep step = checkpoint_step_of(estimate);
   step.events = events_here_ - events_given_;

@@ -92,7 +92,7 @@ class EstimateKeeper {
   UpdateStep resumed_ = {.iteration = 0};
   Rejected rejected_before_;         // by the checkpoint
   std::uint64_t events_before_ = 0;  // likewise
-  // Where groups share the frames: what was projected here so far, and of it what the first group has been given.
+  // Where groups share the frames: what was projected here so far, and of it what was given away.
   Rejected rejected_here_, rejected_given_;
   std::uint64_t events_here_ = 0, events_given_ = 0;
   RestRule rest_;

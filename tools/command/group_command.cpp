@@ -100,7 +100,7 @@ void require_several(const PipelineGadget& gadget, int groups) {
                                *images > 1 ? fmt::format("groups: {} or fewer", *images) : "no groups"));
 }
 
-// What is upstream of what reads the subsets of `cutter`, along feedback edges too.
+// What is upstream of what reads subsets, along feedback edges too.
 std::vector<bool> leads_to_projectors(const Pipeline& pipeline) {
   std::vector<bool> leads(pipeline.gadgets.size(), false);
   for (const PipelineEdge& edge : pipeline.edges)
@@ -135,6 +135,19 @@ void require_shareable(const Pipeline& pipeline) {
     cutter = &gadget;
     require_several(gadget, groups);
   }
+}
+
+std::vector<std::string> gadgets_of_groups(const Pipeline& pipeline) {
+  const std::vector<bool> leads = leads_to_projectors(pipeline);
+  std::vector<bool> is_behind(pipeline.gadgets.size(), false);
+  for (bool is_changed = true; std::exchange(is_changed, false);)
+    for (const PipelineEdge& edge : pipeline.edges)
+      if ((is_behind[edge.from] || cuts_images(pipeline.gadgets[edge.from])) && !is_behind[edge.to])
+        is_behind[edge.to] = is_changed = true;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < leads.size(); ++i)
+    if (leads[i] && is_behind[i]) names.push_back(pipeline.gadgets[i].name);
+  return names;
 }
 
 Pipeline part_of_group(Pipeline pipeline, int group) {

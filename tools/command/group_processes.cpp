@@ -13,6 +13,7 @@
 #include <iterator>
 #include <mutex>
 #include <numeric>
+#include <set>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
@@ -30,6 +31,7 @@
 #include <unistd.h>
 
 #include "core/base/gpus.hpp"
+#include "core/base/log.hpp"
 #include "gadgets/ranks/frame_groups.hpp"
 #include "tools/command/errors.hpp"
 #include "tools/serve/gpu_servers.hpp"
@@ -129,7 +131,7 @@ struct GroupStart {
 };
 
 [[noreturn]] void become_group(const GroupStart& start) {
-  ::setpgid(0, 0);  // an interrupt from the terminal is for the first group
+  ::setpgid(0, 0);  // an interrupt from the terminal is for the parent
   // The parent is the thread that forked, which lives until it has reaped this child.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != start.parent) ::_exit(127);
@@ -156,6 +158,14 @@ std::string last_line(const fs::path& log) {
   return last;
 }
 
+// The level and the text of a line of the log: "12:05:07.123 warning projected: ...".
+std::optional<std::pair<std::string, std::string>> logged_in(const std::string& line) {
+  const auto level = line.find(' ');
+  const auto text = level == std::string::npos ? level : line.find(' ', level + 1);
+  if (text == std::string::npos) return {};
+  return std::pair(line.substr(level + 1, text - level - 1), line.substr(text + 1));
+}
+
 std::string end_of(int status, const fs::path& log) {
   if (WIFSIGNALED(status)) return fmt::format("it was killed by signal {}", WTERMSIG(status));
   const std::string said = last_line(log);
@@ -173,18 +183,15 @@ std::optional<GroupPlace> take_group_place() {
   const auto [slash, no_group] = std::from_chars(text->data(), end, place.group);
   if (no_group != std::errc() || slash == end || *slash != '/') return {};
   const auto [space, no_groups] = std::from_chars(slash + 1, end, place.groups);
-  if (no_groups != std::errc() || space == end || place.group < 1 || place.group >= place.groups) return {};
+  if (no_groups != std::errc() || space == end || place.group < 1 || place.group > place.groups) return {};
   place.folder = std::string(space + 1, end);
   return place;
 }
 
 class GroupProcesses::State {
  public:
-  State(int groups, bool uses_gpus) : groups_(groups), shares_(shares_of_host(groups, uses_gpus)) {
-    const HostShare& own = shares_.front();
-    if (own.cores) ::sched_setaffinity(0, sizeof(*own.cores), &*own.cores);
-    if (own.gpus) ::setenv(gpus_variable, own.gpus->c_str(), 1);
-  }
+  explicit State(Settings settings)
+      : settings_(std::move(settings)), shares_(shares_of_host(settings_.groups, settings_.uses_gpus)) {}
   ~State() { end(); }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
@@ -193,9 +200,9 @@ class GroupProcesses::State {
     folder_ = fs::absolute(output_dir) / ".groups";
     fs::remove_all(folder_);  // of a run that was killed
     fs::create_directory(folder_);
-    own_.emplace(folder_, 0, groups_);
+    own_.emplace(folder_, 0, settings_.groups);
     in_use_.emplace(*own_);
-    for (int group = 1; group < groups_; ++group) start(group);
+    for (int group = 1; group <= settings_.groups; ++group) start(group);
     watch_ = std::jthread([this, &run](const std::stop_token& stop) { watch(run, stop); });
   } catch (const std::exception& error) {
     run.fail({"", fmt::format("groups: cannot be started: {}", error.what()), {}, std::nullopt});
@@ -204,6 +211,7 @@ class GroupProcesses::State {
   void end() {
     watch_.request_stop();
     if (watch_.joinable()) watch_.join();
+    for (Child& child : children_) pass_on(child);
     for (Child& child : children_) {
       if (child.process <= 0) continue;
       ::kill(child.process, SIGKILL);
@@ -218,12 +226,14 @@ class GroupProcesses::State {
   struct Child {
     pid_t process = 0;
     fs::path log;
+    std::streamoff read = 0;  // of the log
   };
 
   void start(int group) {
     Child& child = children_.emplace_back(Child{0, folder_ / fmt::format("log_{}", group)});
-    const HostShare& share = shares_[static_cast<std::size_t>(group)];
-    std::vector<std::string> arguments = own_command(), environment = environment_of({group, groups_, folder_}, share);
+    const HostShare& share = shares_[static_cast<std::size_t>(group - 1)];
+    std::vector<std::string> arguments = own_command(),
+                             environment = environment_of({group, settings_.groups, folder_}, share);
     const GroupStart start{pointers(arguments), pointers(environment), share.cores ? &*share.cores : nullptr,
                            child.log.c_str(), ::getpid()};
     child.process = ::fork();
@@ -239,6 +249,7 @@ class GroupProcesses::State {
     while (!wake.wait_for(lock, stop, between_looks, [&] { return stop.stop_requested(); }))
       for (std::size_t i = 0; i < children_.size(); ++i) {
         Child& child = children_[i];
+        pass_on(child);
         int status = 0;
         if (child.process <= 0 || ::waitpid(child.process, &status, WNOHANG) != child.process) continue;
         child.process = 0;
@@ -248,16 +259,33 @@ class GroupProcesses::State {
       }
   }
 
-  const int groups_;
+  // What several groups say alike is said once.
+  void pass_on(Child& child) {
+    std::ifstream file(child.log, std::ios::binary);
+    file.seekg(child.read);
+    for (std::string line; std::getline(file, line) && !file.eof(); child.read = file.tellg()) {
+      const auto said = logged_in(line);
+      if (said && is_of_groups(said->second) && passed_on_.insert(said->second).second)
+        program_log().log(spdlog::level::from_str(said->first), "{}", said->second);
+    }
+  }
+
+  bool is_of_groups(const std::string& said) const {
+    return std::ranges::any_of(settings_.gadgets,
+                               [&](const std::string& name) { return said.starts_with(name + ": "); });
+  }
+
+  const Settings settings_;
   const std::vector<HostShare> shares_;
   fs::path folder_;
   std::optional<FrameGroups> own_;
   std::optional<FrameGroupsInUse> in_use_;
   std::vector<Child> children_;
+  std::set<std::string> passed_on_;
   std::jthread watch_;
 };
 
-GroupProcesses::GroupProcesses(int groups, bool uses_gpus) : state_(std::make_unique<State>(groups, uses_gpus)) {}
+GroupProcesses::GroupProcesses(Settings settings) : state_(std::make_unique<State>(std::move(settings))) {}
 GroupProcesses::~GroupProcesses() = default;
 
 void GroupProcesses::begin(RunControl& run, const fs::path& output_dir) {

@@ -1,10 +1,12 @@
-// The other processes of a run whose frames are shared: they run the same command, end at the latest with this process,
-// and what ends one of them ends the run.
+// The processes that share the frames of a run, which this process collects: they run the same command, end at the
+// latest with this process, and what ends one of them ends the run.
 #pragma once
 
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "core/run/run_control.hpp"
 
@@ -21,16 +23,19 @@ std::optional<GroupPlace> take_group_place();
 
 class GroupProcesses {
  public:
-  /// This process is the first of so many groups. It keeps to its share of the host's cores and GPUs (`uses_gpus`) from
-  /// now on, so this comes before there are threads that compute, and before CUDA is used. Throws InputError for more
-  /// groups than GPUs.
-  GroupProcesses(int groups, bool uses_gpus);
+  struct Settings {
+    int groups = 1;
+    bool uses_gpus = false;            // each has its share of the host's, as of the cores
+    std::vector<std::string> gadgets;  // what these log in a group, this process logs too
+  };
+  /// Throws InputError for more groups than GPUs.
+  explicit GroupProcesses(Settings settings);
   ~GroupProcesses();
   GroupProcesses(const GroupProcesses&) = delete;
   GroupProcesses& operator=(const GroupProcesses&) = delete;
 
-  /// Starts the others, whose folder is in that of the results; it is removed at the end. Where one of them fails or is
-  /// killed, the run fails. From the thread that makes the end().
+  /// Starts them. Their folder is in that of the results, and is removed at the end. Where one of them fails or is
+  /// killed, the run fails. From the thread that calls end().
   void begin(RunControl& run, const std::filesystem::path& output_dir);
   /// The run has ended: kills those that are left.
   void end();

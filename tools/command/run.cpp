@@ -28,19 +28,19 @@ bool may_use_gpus(const Pipeline& pipeline) {
   return false;
 }
 
-// The first group, which starts the others.
+// This process collects what the groups make, which it starts.
 void run_in_groups(Pipeline pipeline, RunSettings settings) {
   require_shareable(pipeline);
   if (settings.ranks)
     throw InputError(
         "groups: they are processes of this host, which this command starts itself, and a launcher has started several "
         "ranks: leave mpirun, srun and --rank out (each group takes --ranks), or leave groups out");
-  GroupProcesses groups(groups_of(pipeline), may_use_gpus(pipeline));
+  GroupProcesses groups({groups_of(pipeline), may_use_gpus(pipeline), gadgets_of_groups(pipeline)});
   settings.groups = &groups;
   run_pipeline(std::move(pipeline), settings);
 }
 
-// Another group: it has no results of its own, and what it says goes to its log.
+// A group: it has no results of its own, and what it says goes to its log.
 void run_as_group(const GroupPlace& place, Pipeline pipeline) {
   const FrameGroups own(place.folder, place.group, place.groups);
   const FrameGroupsInUse in_use(own);
