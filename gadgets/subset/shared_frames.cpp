@@ -13,21 +13,20 @@
 
 namespace tofstream {
 
-SharedFrames::SharedFrames(int groups, std::filesystem::path resume_from, int frames)
-    : wanted_(groups), resume_from_(std::move(resume_from)), groups_(frame_groups()) {
+SharedFrames::SharedFrames(int groups, const std::filesystem::path& resume_from, int frames)
+    : wanted_(groups), groups_(frame_groups()) {
   if (frames > 0 && groups > frames)
     throw std::invalid_argument(
         fmt::format("groups: {} groups are more than the {} images that they are to share", groups, frames));
-  if (groups_) made_.resize(static_cast<std::size_t>(groups_->groups()));
-}
-
-bool SharedFrames::is_in_checkpoint(int frame) const {
-  return !resume_from_.empty() && checkpoint_step(frame_checkpoint(resume_from_, frame)).update > 0;
+  if (!groups_) return;
+  made_.resize(static_cast<std::size_t>(groups_->groups()));
+  if (resume_from.empty()) return;
+  while (checkpoint_step(frame_checkpoint(resume_from, recalled_ + 1)).update > 0) ++recalled_;
 }
 
 bool SharedFrames::skips(int frame) const {
   if (!groups_ || groups_->collects()) return false;
-  return groups_->owner(frame) || is_in_checkpoint(frame);
+  return frame <= recalled_ || groups_->owner(frame);
 }
 
 bool SharedFrames::takes(int frame) const {
@@ -37,7 +36,7 @@ bool SharedFrames::takes(int frame) const {
 
 std::optional<UpdateStep> SharedFrames::image(const FrameToCome& frame, Context& context) {
   const int number = frame.frame.number;
-  if (is_in_checkpoint(number) && groups_->claim(number)) return std::nullopt;
+  if (number <= recalled_) return std::nullopt;
   const std::filesystem::path file = groups_->image_of(number);
   context.wait_outside([&] {
     constexpr std::chrono::milliseconds between_looks{5};

@@ -24,7 +24,7 @@ class SharedFrames {
  public:
   /// `groups`: as the pipeline says. `resume_from`: images that lie there are not made. `frames`: how many there are, 0:
   /// not known. Throws std::invalid_argument for more groups than frames.
-  SharedFrames(int groups, std::filesystem::path resume_from, int frames);
+  SharedFrames(int groups, const std::filesystem::path& resume_from, int frames);
 
   /// Whether this process collects: it sends all frames, as images that others make.
   bool collects() const { return groups_ && groups_->collects(); }
@@ -40,11 +40,9 @@ class SharedFrames {
   void report(Context& context);
 
  private:
-  bool is_in_checkpoint(int frame) const;
-
   int wanted_;
-  std::filesystem::path resume_from_;
   const FrameGroups* groups_;
+  int recalled_ = 0;          // frames that a run before has made, from the first on: no group makes them
   std::vector<double> made_;  // by group
   bool has_told_ = false;
 };

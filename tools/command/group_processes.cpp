@@ -51,9 +51,11 @@ std::optional<std::string> variable(const char* name) {
 }
 
 int gpus_here() {
-  if (const auto visible = variable(gpus_variable))
-    return visible->empty() ? 0 : static_cast<int>(std::ranges::count(*visible, ',')) + 1;
-  return static_cast<int>(gpus_of_this_machine().names.size());
+  const int there = static_cast<int>(gpus_of_this_machine().names.size());
+  const auto visible = variable(gpus_variable);
+  if (there == 0 || !visible) return there;
+  const bool is_none = visible->empty() || visible->front() == '-';
+  return is_none ? 0 : static_cast<int>(std::ranges::count(*visible, ',')) + 1;
 }
 
 // Part `number` of `parts` of so many: from, and to.
