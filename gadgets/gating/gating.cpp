@@ -138,7 +138,7 @@ struct Gating {
   Gating(const Params& p, Context& context)
       : p_(p),
         store_(shared_store_settings(p)),
-        recalled_(p.images == GateImages::each ? p.resume_from : std::filesystem::path()),
+        recalled_(p.images == GateImages::each ? recalled_here(p.resume_from) : std::filesystem::path()),
         shared_(p.groups, p.resume_from, p.gates),
         centre_(interval_s) {
     if (p.groups > 1 && p.images == GateImages::one)

@@ -108,7 +108,7 @@ struct Framing {
   explicit Framing(const Params& p)
       : p_(p),
         frames_(cut_of(p)),
-        recalled_(p.together ? std::filesystem::path() : p.resume_from),
+        recalled_(p.together ? std::filesystem::path() : recalled_here(p.resume_from)),
         store_(shared_store_settings(p)),
         together_(p.iterations, {p.order, p.seed}, resumed_together(p)),
         shared_(p.groups, p.resume_from, frames_->frames()) {

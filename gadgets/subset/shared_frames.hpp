@@ -55,5 +55,12 @@ DataStoreSettings shared_store_settings(const Params& p) {
   return settings;
 }
 
+/// Whose checkpoints a gadget whose frames may be shared recalls: a group recalls none, since the process that collects
+/// does.
+inline std::filesystem::path recalled_here(const std::filesystem::path& resume_from) {
+  const FrameGroups* groups = frame_groups();
+  return groups && !groups->collects() ? std::filesystem::path() : resume_from;
+}
+
 }  // namespace tofstream
 // SPDX-License-Identifier: Apache-2.0

@@ -177,6 +177,12 @@ TEST_CASE("a run of groups that was killed goes on with another number of them, 
   check_same(out, folder / "one");
   CHECK(report_in(out)["gadgets"]["subsets"]["figures"]["frames_recalled"] >= 1);
   check_nothing_left(out);
+  // As an interrupt leaves it, which lets frames be complete before one that is not.
+  std::filesystem::remove(frame_checkpoint(out, 2));
+  std::filesystem::remove(out / "run.json");
+  const auto with_a_gap = run_frames(out, "--groups 2 --set resume_from=" + out.string());
+  REQUIRE_MESSAGE(with_a_gap.code == 0, with_a_gap.err);
+  check_same(out, folder / "one");
 }
 
 TEST_CASE("what groups cannot share is refused before data flow, in one line with a remedy") {

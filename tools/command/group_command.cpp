@@ -43,10 +43,16 @@ bool cuts_images(const PipelineGadget& gadget) {
 // Every group reads the input itself, from its beginning.
 void require_files(const PipelineGadget& source) {
   const std::string_view use = source.info->name;
-  if (std::ranges::find(sources_of_files, use) == sources_of_files.end())
+  const bool is_of_files = std::ranges::find(sources_of_files, use) != sources_of_files.end();
+  if (!source.info->stream_end.empty())
     refuse(source, fmt::format("groups: each group reads the whole input, which {} gives only once: reconstruct a "
                                "recording of it (tofstream record), or leave groups out",
                                use));
+  if (!is_of_files)
+    refuse(source,
+           fmt::format("groups: each group reads the whole input, and nobody knows whether {} gives the same to "
+                       "each: leave groups out",
+                       use));
   const std::string path = text_at(source, "path");
   std::error_code none;
   if (path == "-" || std::filesystem::is_fifo(path, none))
