@@ -2,7 +2,6 @@
 #include "tools/command/group_command.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -23,16 +22,14 @@ namespace tofstream::command {
 
 namespace {
 
-constexpr std::array sources_of_files{"file_source", "journal_source", "castor_source", "interfile_source",
-                                      "simulator"};
-
 std::string text_at(const PipelineGadget& gadget, std::string_view parameter) {
   const Value* value = gadget.resolved.find(parameter);
   return value && value->kind == Value::Kind::scalar ? value->text : "";
 }
 
+// A gadget that cuts a scan into images of their own says so by this parameter.
 bool cuts_images(const PipelineGadget& gadget) {
-  return gadget.info && (gadget.info->name == "framing" || gadget.info->name == "gating");
+  return gadget.info && std::ranges::find(gadget.info->params, "groups", &ParamInfo::name) != gadget.info->params.end();
 }
 
 [[noreturn]] void refuse(const PipelineGadget& gadget, const std::string& why) {
@@ -43,12 +40,12 @@ bool cuts_images(const PipelineGadget& gadget) {
 // Every group reads the input itself, from its beginning.
 void require_files(const PipelineGadget& source) {
   const std::string_view use = source.info->name;
-  const bool is_of_files = std::ranges::find(sources_of_files, use) != sources_of_files.end();
   if (!source.info->stream_end.empty())
     refuse(source, fmt::format("groups: each group reads the whole input, which {} gives only once: reconstruct a "
                                "recording of it (tofstream record), or leave groups out",
                                use));
-  if (!is_of_files)
+  const bool is_repeatable = !source.reads.empty() || !text_at(source, "seed").empty();
+  if (!is_repeatable)
     refuse(source,
            fmt::format("groups: each group reads the whole input, and nobody knows whether {} gives the same to "
                        "each: leave groups out",
@@ -76,7 +73,8 @@ void require_final_alone(const PipelineGadget& gadget) {
 
 // As many as are known before the scan.
 std::optional<std::size_t> images_of(const PipelineGadget& gadget) {
-  if (gadget.info->name == "gating") return static_cast<std::size_t>(std::atoi(text_at(gadget, "gates").c_str()));
+  if (const std::string gates = text_at(gadget, "gates"); !gates.empty())
+    return static_cast<std::size_t>(std::atoi(gates.c_str()));
   const Value* frames = gadget.resolved.find("frames");
   std::vector<std::string> words;
   if (frames)
@@ -91,7 +89,7 @@ std::optional<std::size_t> images_of(const PipelineGadget& gadget) {
 }
 
 void require_several(const PipelineGadget& gadget, int groups) {
-  const std::string_view kind = gadget.info->name == "gating" ? "gates" : "frames";
+  const std::string_view kind = text_at(gadget, "gates").empty() ? "frames" : "gates";
   if (text_at(gadget, "together") == "true")
     refuse(gadget, "groups: frames that are reconstructed together are one image: leave groups out (ranks share it)");
   if (text_at(gadget, "start") == "previous")
