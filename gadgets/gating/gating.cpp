@@ -25,6 +25,7 @@
 #include "gadgets/subset/event_store.hpp"
 #include "gadgets/subset/offline_updates.hpp"
 #include "gadgets/subset/recalled_frames.hpp"
+#include "gadgets/subset/shared_frames.hpp"
 #include "gadgets/subset/store_params.hpp"
 #include "gadgets/subset/subset_cutter.hpp"
 #include "gadgets/subset/whole_stream.hpp"
@@ -64,6 +65,7 @@ struct Gating {
     double longest_cycle_s = 0, longest_step_s = 0;
     double drift_s = 20;
     GateImages images = GateImages::each;
+    int groups = 1;
     std::filesystem::path trace = "trace.csv";
     int subsets = 4;
     SubsetCut cut = SubsetCut::interleaved;
@@ -108,6 +110,7 @@ struct Gating {
       param<&Params::images>("images",
                              "each: a reconstruction of its own for each gate; one: subsets of all gates, for an image "
                              "through gate_warp"),
+      param<&Params::groups>("groups", range(1, most_groups), groups_words),
       param<&Params::trace>("trace", in_run_folder,
                             "Of signal: data: name in the output folder of the signal that was found, as a CSV"),
       param<&Params::subsets>("subsets", range(1, 100000), "Subsets of each gate"),
@@ -134,9 +137,13 @@ struct Gating {
 
   Gating(const Params& p, Context& context)
       : p_(p),
-        store_(store_settings(p)),
-        recalled_(p.images == GateImages::each ? p.resume_from : std::filesystem::path()),
+        store_(shared_store_settings(p)),
+        recalled_(p.images == GateImages::each ? recalled_here(p.resume_from) : std::filesystem::path()),
+        shared_(p.groups, p.resume_from, p.gates),
         centre_(interval_s) {
+    if (p.groups > 1 && p.images == GateImages::one)
+      throw std::invalid_argument(
+          "groups: of one image there is nothing to share: leave groups out, or say images: each");
     if (p.images == GateImages::one) resumed_ = checkpoint_step(p.resume_from);
     if ((p.signal == GateSignal::data) != p.file.empty())
       throw std::invalid_argument(p.file.empty()
@@ -153,8 +160,8 @@ struct Gating {
   void process(EventBatch batch, Emit<EventSubset>& emit, Context& context) {
     if (batch.count > 0) require_one_kind(batch, delayed_);
     if (batch.scanner && !std::exchange(is_announced_, true)) {
-      context.made_from(of_no_event(context.message()));
-      emit(announcement_of(announced_by(batch)));
+      announcement_ = announcement_of(announced_by(batch));
+      if (!shared_.collects()) announce(emit, context);
     }
     if (batch.count > 0 && !(batch.duration_s > 0))
       throw std::runtime_error("the events state no scan time, so nobody knows which gate they belong to");
@@ -302,15 +309,23 @@ struct Gating {
 
   void send_each(Emit<EventSubset>& emit, Context& context) {
     std::int64_t updates_before = 0;
+    bool began = false;
     for (std::size_t g = 0; g < gates_.size(); ++g) {
       Gate& gate = gates_[g];
       const int number = static_cast<int>(g) + 1;
-      if (g > 0) {  // an update knows nothing of the gate before
-        context.made_from(of_no_event(context.message()));
-        emit(restart_of<EventBatch>(++updates_before));
+      const bool is_here = shared_.takes(number);
+      if (!is_here && !shared_.collects()) {
+        context.books().rejected(gate.stream.event_count(), "in a gate of another group");
+        continue;
       }
+      const bool is_first = !std::exchange(began, true);
+      if (!is_first) ++updates_before;
       const ScanFrame frame{.number = number, .frames = p_.gates, .start_s = 0, .duration_s = gate.seconds};
-      if (recall(frame, gate, updates_before, emit, context)) continue;
+      // Images that others make need no projector, which would prepare itself for a restart.
+      if (!is_here && recall(frame, gate, is_here, updates_before, emit, context)) continue;
+      announce(emit, context);
+      if (!is_first) restart(updates_before, emit, context);
+      if (is_here && recall(frame, gate, is_here, updates_before, emit, context)) continue;
       OfflineUpdates<EventBatch> updates({.iterations = p_.iterations,
                                           .holds_last = true,
                                           .order = {p_.order, p_.seed},
@@ -330,21 +345,36 @@ struct Gating {
       updates.finish(emit, context);
       updates_before = updates.updates();
     }
+    shared_.report(context);
   }
 
-  // Sends for the image of a gate that a run before has completed. False where there is none.
-  bool recall(const ScanFrame& frame, const Gate& gate, std::int64_t& updates_before, Emit<EventSubset>& emit,
-              Context& context) {
-    if (recalled_.is_over()) return false;
+  // Once, unless it was done.
+  void announce(Emit<EventSubset>& emit, Context& context) {
+    if (!announcement_) return;
+    context.made_from(of_no_event(context.message()));
+    emit(*std::exchange(announcement_, std::nullopt));
+  }
+
+  // An update knows nothing of the gate before.
+  static void restart(std::int64_t update, Emit<EventSubset>& emit, Context& context) {
+    context.made_from(of_no_event(context.message()));
+    emit(restart_of<EventBatch>(update));
+  }
+
+  // Sends for the image of a gate that a run before has completed, or another group. False where there is none.
+  bool recall(const ScanFrame& frame, const Gate& gate, bool is_here, std::int64_t& updates_before,
+              Emit<EventSubset>& emit, Context& context) {
+    if (recalled_.is_over() && is_here) return false;
     const int subsets = gate.stream.subsets();
-    const auto step = recalled_.recall({.frame = frame,
-                                        .frames = p_.gates,
-                                        .gate = frame.number,
-                                        .subsets = subsets,
-                                        .iterations = p_.iterations,
-                                        .updates_before = updates_before,
-                                        .events = gate.stream.event_count()},
-                                       context);
+    const FrameToCome to_come{.frame = frame,
+                              .frames = p_.gates,
+                              .gate = frame.number,
+                              .subsets = subsets,
+                              .iterations = p_.iterations,
+                              .updates_before = updates_before,
+                              .events = gate.stream.event_count()};
+    auto step = recalled_.recall(to_come, context);
+    if (!step && !is_here) step = shared_.image(to_come, context);
     if (!step) return false;
     context.made_from(gate.stream.data());
     emit({.step = *step, .batches = {}});
@@ -416,6 +446,7 @@ struct Gating {
   Params p_;
   EventStore store_;
   RecalledFrames recalled_;  // of images each
+  SharedFrames shared_;      // likewise
   CheckpointStep resumed_;   // of one image
   CentreOfMass centre_;
   MotionSignal signal_;
@@ -424,6 +455,7 @@ struct Gating {
   std::vector<Gate> gates_;
   SubsetQuantity quantity_;  // of all gates
   double without_gate_s_ = 0;
+  std::optional<EventSubset> announcement_;  // that was not sent yet
   bool is_announced_ = false, has_tof_ = false, warned_of_long_ = false, warned_of_changes_ = false,
        warned_of_attenuation_ = false;
   std::optional<bool> delayed_;

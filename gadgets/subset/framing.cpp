@@ -23,6 +23,7 @@
 #include "gadgets/subset/frames_together.hpp"
 #include "gadgets/subset/offline_updates.hpp"
 #include "gadgets/subset/recalled_frames.hpp"
+#include "gadgets/subset/shared_frames.hpp"
 #include "gadgets/subset/store_params.hpp"
 #include "gadgets/subset/subset_cutter.hpp"
 #include "gadgets/subset/whole_stream.hpp"
@@ -49,6 +50,7 @@ struct Framing {
     int iterations = 1;
     bool together = false;
     FrameStart start = FrameStart::start_image;
+    int groups = 1;
     PassRule order = PassRule::sequential;
     std::int64_t seed = 1;
     BackendChoice backend = BackendChoice::automatic;
@@ -82,6 +84,7 @@ struct Framing {
       param<&Params::start>("start",
                             "start_image: each frame begins anew, so that frames do not depend on one another; "
                             "previous: with the image of the frame before it, which a few iterations do not forget"),
+      param<&Params::groups>("groups", range(1, most_groups), groups_words),
       param<&Params::order>("order", pass_rule_words), param<&Params::seed>("seed", at_least(0), pass_seed_words),
       param<&Params::backend>("backend", "Where the subsets will be projected"),
       param<&Params::reference_s>("reference_s", range(0, 1e9), unit("s"),
@@ -105,9 +108,11 @@ struct Framing {
   explicit Framing(const Params& p)
       : p_(p),
         frames_(cut_of(p)),
-        recalled_(p.together ? std::filesystem::path() : p.resume_from),
-        store_(store_settings(p)),
-        together_(p.iterations, {p.order, p.seed}, resumed_together(p)) {
+        recalled_(p.together ? std::filesystem::path() : recalled_here(p.resume_from)),
+        store_(shared_store_settings(p)),
+        together_(p.iterations, {p.order, p.seed}, resumed_together(p)),
+        shared_(p.groups, p.resume_from, frames_->frames()) {
+    if (const char* why = why_not_shared(p)) throw std::invalid_argument(fmt::format("groups: {}", why));
     if (p.together && p.start == FrameStart::previous)
       throw std::invalid_argument("start: previous is of frames that follow one another: leave it out with together");
     if (p.together && p.reference_s == 0)
@@ -120,8 +125,8 @@ struct Framing {
   void process(EventBatch batch, Emit<EventSubset>& emit, Context& context) {
     if (batch.count > 0) require_one_kind(batch, delayed_);
     if (batch.scanner && !std::exchange(is_announced_, true)) {
-      context.made_from(of_no_event(context.message()));
-      emit(announcement_of(announced_by(batch)));
+      announcement_ = announcement_of(announced_by(batch));
+      if (!shared_.collects()) announce(emit, context);
     }
     if (batch.count > 0 && !(batch.duration_s > 0))
       throw std::runtime_error(
@@ -159,32 +164,54 @@ struct Framing {
     return step;
   }
 
+  // Null where groups can share the frames, or need not.
+  static const char* why_not_shared(const Params& p) {
+    if (p.groups > 1 && p.together) return "frames that are reconstructed together are one image: leave groups out";
+    if (p.groups > 1 && p.start == FrameStart::previous)
+      return "with start: previous a frame waits for the one before it: say start: start_image, or leave groups out";
+    return nullptr;
+  }
+
   void open() {
     stream_.emplace(WholeStreamSettings{p_.subsets, p_.cut, p_.together ? 0 : p_.least_events, p_.reference_s});
   }
 
   void take(EventBatch piece, Emit<EventSubset>& emit, Context& context) {
     while (frames_->ends_before(piece)) close(frames_->next(), emit, context);
-    if (frames_->takes(piece)) return stream_->take(std::move(piece), context.message(), store_);
-    if (piece.count > 0) context.books().rejected(piece.event_count(), "in no frame");
+    if (!frames_->takes(piece)) {
+      if (piece.count > 0) context.books().rejected(piece.event_count(), "in no frame");
+      return;
+    }
+    if (!is_skipped_) is_skipped_ = shared_.skips(open_);
+    if (*is_skipped_) return leave(piece.event_count(), context);
+    stream_->take(std::move(piece), context.message(), store_);
+  }
+
+  static void leave(std::uint64_t events, Context& context) {
+    context.books().rejected(events, "in a frame of another group");
   }
 
   // The frame's data are all there: they go out in all their iterations.
   void close(const ScanFrame& frame, Emit<EventSubset>& emit, Context& context) {
     WholeStream stream = std::move(*stream_);
     open();
+    ++open_;
+    if (std::exchange(is_skipped_, std::nullopt).value_or(false)) return;
     if (p_.together) return keep(frame, std::move(stream));
     if (stream.is_empty()) {
       empty_.push_back(in_words(frame));
       context.log().warning(fmt::format("{} has no events, and no image", in_words(frame)));
       return report(context);
     }
-    if (began_) {  // an update knows nothing of the frame before but, perhaps, its image
-      context.made_from(of_no_event(context.message()));
-      emit(restart_of<EventBatch>(++updates_, p_.start == FrameStart::previous));
-    }
-    began_ = true;
-    if (recall(frame, stream, emit, context)) return report(context);
+    const bool is_here = shared_.takes(frame.number);
+    if (!is_here && !shared_.collects()) return leave(stream.event_count(), context);
+    const bool is_first = !std::exchange(began_, true);
+    if (!is_first) ++updates_;
+    // Images that others make need no projector, which would prepare itself for a restart.
+    if (!is_here && recall(frame, stream, is_here, emit, context)) return report(context);
+    announce(emit, context);
+    if (!is_first) restart(emit, context);
+    if (is_here && recall(frame, stream, is_here, emit, context)) return report(context);
     OfflineUpdates<EventBatch> updates({.iterations = p_.iterations,
                                         .holds_last = true,
                                         .order = {p_.order, p_.seed},
@@ -197,17 +224,32 @@ struct Framing {
     report(context);
   }
 
-  // Sends for the image of a frame that a run before has completed. False where there is none.
-  bool recall(const ScanFrame& frame, const WholeStream& stream, Emit<EventSubset>& emit, Context& context) {
-    if (recalled_.is_over()) return false;
+  // Once, unless it was done.
+  void announce(Emit<EventSubset>& emit, Context& context) {
+    if (!announcement_) return;
+    context.made_from(of_no_event(context.message()));
+    emit(*std::exchange(announcement_, std::nullopt));
+  }
+
+  // An update knows nothing of the frame before but, perhaps, its image.
+  void restart(Emit<EventSubset>& emit, Context& context) const {
+    context.made_from(of_no_event(context.message()));
+    emit(restart_of<EventBatch>(updates_, p_.start == FrameStart::previous));
+  }
+
+  // Sends for the image of a frame that a run before has completed, or another group. False where there is none.
+  bool recall(const ScanFrame& frame, const WholeStream& stream, bool is_here, Emit<EventSubset>& emit,
+              Context& context) {
+    if (recalled_.is_over() && is_here) return false;
     const int subsets = stream.subsets();
-    const auto step = recalled_.recall({.frame = frame,
-                                        .frames = frame.frames > 0 ? frames_->frames() : 0,
-                                        .subsets = subsets,
-                                        .iterations = p_.iterations,
-                                        .updates_before = updates_,
-                                        .events = stream.event_count()},
-                                       context);
+    const FrameToCome to_come{.frame = frame,
+                              .frames = frame.frames > 0 ? frames_->frames() : 0,
+                              .subsets = subsets,
+                              .iterations = p_.iterations,
+                              .updates_before = updates_,
+                              .events = stream.event_count()};
+    auto step = recalled_.recall(to_come, context);
+    if (!step && !is_here) step = shared_.image(to_come, context);
     if (!step) return false;
     context.made_from(stream.data());
     emit({.step = *step, .batches = {}});
@@ -222,10 +264,11 @@ struct Framing {
     together_.add(frame, std::move(stream), store_);
   }
 
-  void report(Context& context) const {
+  void report(Context& context) {
     context.report("frames", std::int64_t{frames_->frames()});
     context.report("events_kept", store_.in_words());
     if (!empty_.empty()) context.report("frames_without_events", empty_);
+    shared_.report(context);
   }
 
   Params p_;
@@ -233,9 +276,13 @@ struct Framing {
   RecalledFrames recalled_;
   EventStore store_;
   FramesTogether together_;
+  SharedFrames shared_;
+  int open_ = 1;                       // the number of the frame that is open
+  std::optional<bool> is_skipped_;     // whether another group has it; nothing before its first event
   std::optional<WholeStream> stream_;  // events of the frame that is open
   std::int64_t updates_ = 0;
   bool is_announced_ = false, began_ = false;
+  std::optional<EventSubset> announcement_;  // that was not sent yet
   std::vector<std::string> empty_;
   std::optional<bool> delayed_;
 };

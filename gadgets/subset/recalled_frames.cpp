@@ -21,6 +21,20 @@ std::string in_words(const CheckpointFrame& frame, bool is_gate) {
 
 }  // namespace
 
+UpdateStep recalled_step(const FrameToCome& frame, const CheckpointStep& step) {
+  return UpdateStep{.iteration = step.iteration,
+                    .iterations = step.iteration,
+                    .subset = frame.subsets - 1,
+                    .subsets = frame.subsets,
+                    .ends_iteration = true,
+                    .last = frame.frame.number == frame.frame.frames,
+                    .update = step.update,
+                    .replayed = true,
+                    .recalled = true,
+                    .gate = frame.gate,
+                    .frame = frame.frame};
+}
+
 RecalledFrames::RecalledFrames(std::filesystem::path folder) : folder_(std::move(folder)), is_over_(folder_.empty()) {
   if (!is_over_ && checkpoint_step(folder_).update > 0)
     throw std::runtime_error(
@@ -42,17 +56,7 @@ std::optional<UpdateStep> RecalledFrames::recall(const FrameToCome& here, Contex
   if (frames_ == 0)
     context.log().info(fmt::format("images that are complete come from the checkpoints in {}", folder_.string()));
   context.report("frames_recalled", ++frames_);
-  return UpdateStep{.iteration = step.iteration,
-                    .iterations = step.iteration,
-                    .subset = here.subsets - 1,
-                    .subsets = here.subsets,
-                    .ends_iteration = true,
-                    .last = here.frame.number == here.frame.frames,
-                    .update = step.update,
-                    .replayed = true,
-                    .recalled = true,
-                    .gate = here.gate,
-                    .frame = here.frame};
+  return recalled_step(here, step);
 }
 
 // The scan had ended, or was stopped, before all events of the frame were there.

@@ -25,6 +25,9 @@ struct FrameToCome {
   std::uint64_t events = 0;
 };
 
+/// The last update of a frame whose image a checkpoint has, to be sent without data.
+UpdateStep recalled_step(const FrameToCome& frame, const CheckpointStep& step);
+
 class RecalledFrames {
  public:
   /// `folder` empty: none. Throws std::runtime_error where the run there made one image and not several.

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "gadgets/ranks/frame_groups.hpp"
+#include "gadgets/update/estimate_checkpoint.hpp"
 #include "gadgets/update/step_words.hpp"
 #include "kernels/em/em_update.hpp"
 
@@ -119,7 +121,22 @@ Estimate EstimateKeeper::updated(std::shared_ptr<const Image> next, const Projec
   if ((estimate.is_at_rest = rest_.is_at_rest())) end(estimate.step);
   estimate.filters = filters_of(projected);
   estimate.modality = modality_ = projected.modality;
+  rejected_here_ = projected.rejected;
+  events_here_ = projected.events;
+  if (const FrameGroups* groups = frame_groups(); groups && !groups->collects() && estimate.step.ends_frame())
+    give(estimate);
   return estimate;
+}
+
+// To the process that collects, with the books of the frame alone.
+void EstimateKeeper::give(const Estimate& estimate) {
+  CheckpointStep step = checkpoint_step_of(estimate);
+  step.events = events_here_ - events_given_;
+  step.rejected.events = rejected_here_.events - rejected_given_.events;
+  rejected_given_ = rejected_here_;
+  events_given_ = events_here_;
+  write_checkpoint(frame_groups()->image_of(estimate.step.frame.number), step, *on_host(estimate),
+                   estimate.quantity.get());
 }
 
 // No update of the same image follows.
@@ -148,19 +165,36 @@ void EstimateKeeper::resume() {
   take(std::move(*checkpoint));
 }
 
-// The image of a frame that a run before has completed.
+// What another group has made of a frame, counted on from here, or else a run before.
+Checkpoint EstimateKeeper::checkpoint_of(const UpdateStep& step) {
+  if (const FrameGroups* groups = frame_groups()) {
+    const std::filesystem::path file = groups->image_of(step.frame.number);
+    if (auto given = read_checkpoint(file)) {
+      std::filesystem::remove(file);
+      given->step.events += events_before_;
+      given->step.rejected.events += rejected_before_.events;
+      return std::move(*given);
+    }
+  }
+  auto checkpoint = read_checkpoint(frame_checkpoint(resume_from_, step.frame.number));
+  if (checkpoint) return std::move(*checkpoint);
+  throw std::runtime_error(
+      fmt::format("resume_from: frame {} is to come from a checkpoint, and there is none in '{}': set resume_from of "
+                  "this gadget to the folder that the gadget before the projector has",
+                  step.frame.number, resume_from_.string()));
+}
+
+// The image of a frame that is complete.
 Estimate EstimateKeeper::recalled(const Projected& projected) {
-  auto checkpoint = read_checkpoint(frame_checkpoint(resume_from_, projected.step.frame.number));
-  if (!checkpoint)
-    throw std::runtime_error(
-        fmt::format("resume_from: frame {} is to come from a checkpoint, and there is none in '{}': set resume_from of "
-                    "this gadget to the folder that the gadget before the projector has",
-                    projected.step.frame.number, resume_from_.string()));
-  if (image_) require_grid(checkpoint->image.grid, image_->grid, resume_from_);
-  take(std::move(*checkpoint));
+  Checkpoint checkpoint = checkpoint_of(projected.step);
+  if (image_) require_grid(checkpoint.image.grid, image_->grid, resume_from_);
+  take(std::move(checkpoint));
   place();
   host_copy_ = std::make_shared<HostCopy>();
   Estimate estimate = first();
+  estimate.events += events_here_;
+  estimate.rejected.events += rejected_here_.events;
+  if (estimate.rejected.reason.empty()) estimate.rejected.reason = rejected_here_.reason;
   estimate.step = projected.step;
   estimate.filters = filters_of(projected);
   return estimate;

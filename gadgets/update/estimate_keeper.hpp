@@ -73,6 +73,8 @@ class EstimateKeeper {
   Estimate first(const std::optional<GridWish>& wish = {}) const;
   void resume();
   Estimate recalled(const Projected& projected);
+  Checkpoint checkpoint_of(const UpdateStep& step);
+  void give(const Estimate& estimate);
   void take(Checkpoint checkpoint);
   void require_resumable(const UpdateStep& step);
   void tell_of_resume(Context& context);
@@ -90,6 +92,9 @@ class EstimateKeeper {
   UpdateStep resumed_ = {.iteration = 0};
   Rejected rejected_before_;         // by the checkpoint
   std::uint64_t events_before_ = 0;  // likewise
+  // Where groups share the frames: what was projected here so far, and of it what was given away.
+  Rejected rejected_here_, rejected_given_;
+  std::uint64_t events_here_ = 0, events_given_ = 0;
   RestRule rest_;
   std::map<std::string, double> kept_;
   std::shared_ptr<const Image> image_;

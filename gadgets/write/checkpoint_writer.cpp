@@ -10,6 +10,7 @@
 
 #include "core/gadget.hpp"
 #include "gadgets/io/checkpoint.hpp"
+#include "gadgets/update/estimate_checkpoint.hpp"
 #include "gadgets/write/estimate_writer.hpp"
 
 namespace tofstream {
@@ -59,16 +60,9 @@ struct CheckpointWriter {
 
  private:
   void write(const Estimate& estimate, const std::filesystem::path& file, Context& context) {
-    const ScanFrame& frame = estimate.step.frame;
-    const CheckpointStep step{.update = estimate.step.update,
-                              .iteration = estimate.step.iteration,
-                              .rejected = estimate.rejected,
-                              .kept = estimate.kept,
-                              .events = estimate.events,
-                              .algorithm = estimate.algorithm,
-                              .frame = {frame.number, frame.frames, frame.start_s, frame.duration_s}};
     try {
-      write_checkpoint(context.output_file(file), step, *on_host(estimate), estimate.quantity.get());
+      write_checkpoint(context.output_file(file), checkpoint_step_of(estimate), *on_host(estimate),
+                       estimate.quantity.get());
     } catch (const std::system_error& error) {
       note_failure(error, context);
       return;

@@ -9,6 +9,7 @@
 #include "core/pipeline/memory_estimate.hpp"
 #include "kernels/memory/memory.hpp"
 #include "tools/command/commands.hpp"
+#include "tools/command/group_command.hpp"
 #include "tools/command/named_inputs.hpp"
 #include "tools/command/running.hpp"
 
@@ -72,6 +73,7 @@ MachineMemory this_machine() {
 
 void check(const CheckOptions& options) {
   const Pipeline pipeline = load(options.pipeline, options.pipeline_options);
+  require_shareable(pipeline);
   const MissingInputs missing = missing_inputs(pipeline);
   Json json = options.json ? pipeline_json(pipeline, missing) : Json();
   if (!options.json) print_pipeline(pipeline, missing);
@@ -98,6 +100,7 @@ void add_check(Command& app) {
   auto& command = app.add_command("check", "Check a pipeline without running it");
   auto options = std::make_shared<CheckOptions>();
   add_pipeline_options(command, options->pipeline, options->pipeline_options);
+  add_groups_option(command, options->pipeline_options);
   command.add_flag("--json", options->json, "Print JSON");
   command.add_flag("--memory", options->memory,
                    "Estimate host and GPU memory and compare with this machine's; exit 2 where it cannot fit");

@@ -219,6 +219,16 @@ void add_ranks_option(Command& command, PipelineOptions& options) {
       .suggests({"gpus", "2", "4", "8"});
 }
 
+void add_groups_option(Command& command, PipelineOptions& options) {
+  command
+      .add_option(
+          "--groups",
+          [&options](const std::vector<std::string>& given) { options.sets.push_back("groups=" + given.front()); },
+          "Processes of this host that share the frames or gates of a scan, each with its part of the GPUs and cores: "
+          "a number")
+      .suggests({"2", "4", "8"});
+}
+
 void add_output_options(Command& command, RunSettings& settings) {
   settings.output_dir = "results";
   command.add_option("-o,--out", settings.output_dir, "Folder of the results (default: results)")
@@ -228,8 +238,14 @@ void add_output_options(Command& command, RunSettings& settings) {
       "Clear what the run in that folder left: the files that its run.json lists, and nothing else");
 }
 
-Pipeline load_quietly(const std::string& name, const PipelineOptions& options) {
+Pipeline load_quietly(const std::string& name, const PipelineOptions& options) try {
   return from_input([&] { return load_pipeline(find_shared("pipelines", name), options); });
+} catch (const InputError& error) {
+  if (std::string_view(error.what()).find("no gadget of this pipeline declares 'groups'") == std::string_view::npos)
+    throw;
+  throw InputError(
+      "groups: this pipeline makes one image, and groups share frames (framing) or gates (gating): leave groups out; "
+      "ranks share one image");
 }
 
 Pipeline load(const std::string& name, const PipelineOptions& options) {
@@ -249,16 +265,22 @@ void run_pipeline(Pipeline pipeline, const RunSettings& settings) {
                                       .earlier_run = earlier,
                                       .more_files = std::move(reports),
                                       .failure_grace = settings.ranks ? 2'000ms : EngineOptions{}.failure_grace,
-                                      .opened = [&](RunControl& run) { control->open_default(run); },
+                                      .opened =
+                                          [&](RunControl& run) {
+                                            control->open_default(run);
+                                            if (settings.groups) settings.groups->begin(run, settings.output_dir);
+                                          },
                                       .observer = observers.empty() ? nullptr : &observers});
   RunReport report;
   {
-    const SignalWatch signals(
-        [&] {
-          fmt::print(stderr, "\nstopping: what has arrived is reconstructed and written; again to abort\n");
-          engine.request_stop();
-        },
-        [&] { engine.abort(); });
+    std::optional<SignalWatch> signals;
+    if (settings.takes_signals)
+      signals.emplace(
+          [&] {
+            fmt::print(stderr, "\nstopping: what has arrived is reconstructed and written; again to abort\n");
+            engine.request_stop();
+          },
+          [&] { engine.abort(); });
     Control opened(engine, settings);
     control = &opened;
     OtherRanks others(settings.ranks, engine.control());
@@ -269,6 +291,7 @@ void run_pipeline(Pipeline pipeline, const RunSettings& settings) {
     if (!settings.quiet && !settings.json) progress.emplace(engine);
     report = engine.run();
     others.end(report.exit_code);
+    if (settings.groups) settings.groups->end();
     end_with_report_html(report, settings.output_dir);
   }
   print_errors(report.errors);

@@ -1,0 +1,219 @@
+// Frames and gates that groups of processes share, as a user runs them.
+#include <csignal>
+#include <fstream>
+#include <numbers>
+
+#include "gadgets/io/checkpoint.hpp"
+#include "gadgets/io/nifti/nifti.hpp"
+#include "tests/command/background_run.hpp"
+#include "tests/command/command.hpp"
+#include "tests/command/rank_processes.hpp"
+#include "tests/command/recording.hpp"
+
+using namespace tofstream;
+
+namespace {
+
+constexpr int scan_events = 60000;
+
+std::filesystem::path scan_of_groups() {
+  return cylinder_recording(scan_events);
+}
+
+double scan_s() {
+  static const double seconds = [] {
+    const auto inspected = run_command("inspect --json " + scan_of_groups().string());
+    REQUIRE(inspected.code == 0);
+    return 1e-3 * inspected.json()["duration_ms"].get<double>();
+  }();
+  return seconds;
+}
+
+std::string arguments_of_scan(const std::string& pipeline, int batch_events) {
+  return fmt::format(
+      "{} --backend cpu --set image.size=[20,20,10] --set image.voxel_mm=[12,12,12] --set events.batch_events={} "
+      "--set projected.sensitivity.cache=false --set projected.sensitivity.exact_pairs=0 --set "
+      "projected.sensitivity.sampled_pairs=100000 --set subsets.subsets=2 --set subsets.least_events=100 --set "
+      "subsets.iterations=2 --set projected.deterministic=true --input {}",
+      pipeline, batch_events, scan_of_groups().string());
+}
+
+std::string arguments_of_frames() {
+  const double s = scan_s();
+  return arguments_of_scan("dynamic_osem", 1000) +
+         fmt::format(" --set 'subsets.frames=[2x{:g}, {:g}, {:g}]'", s / 8, s / 4, s / 2);
+}
+
+CommandResult run_frames(const std::filesystem::path& folder, const std::string& more) {
+  return run_command("run " + arguments_of_frames() + " --quiet --out " + folder.string() + " " + more);
+}
+
+nlohmann::json report_in(const std::filesystem::path& folder) {
+  return nlohmann::json::parse(text_of(folder / "run.json"));
+}
+
+std::vector<float> voxels_of(const std::filesystem::path& folder) {
+  std::vector<float> all;
+  for (const Image& image : read_nifti_volumes(folder / "image.nii.gz")) {
+    const auto voxels = image.voxels.to_vector();
+    all.insert(all.end(), voxels.begin(), voxels.end());
+  }
+  return all;
+}
+
+void check_same(const std::filesystem::path& folder, const std::filesystem::path& one) {
+  CHECK(voxels_of(folder) == voxels_of(one));
+  CHECK(report_in(folder)["books"] == report_in(one)["books"]);
+  CHECK(text_of(folder / "image.json") == text_of(one / "image.json"));
+}
+
+/// What is left of groups: their folder, and processes that work in it.
+void check_nothing_left(const std::filesystem::path& folder) {
+  CHECK_FALSE(std::filesystem::exists(folder / ".groups"));
+  for (const auto& entry : std::filesystem::directory_iterator("/proc"))
+    CHECK(text_of(entry.path() / "cmdline").find(folder.string()) == std::string::npos);
+}
+
+double sum_of_groups(const std::filesystem::path& folder, std::size_t groups) {
+  const auto made = report_in(folder)["gadgets"]["subsets"]["figures"]["images_of_groups"];
+  CHECK(made.size() == groups);
+  double sum = 0;
+  for (const double of_group : made) sum += of_group;
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("frames that groups share have the files, the images and the books of one process, bit for bit") {
+  const TemporaryFolder folder;
+  const auto one = run_frames(folder / "one", "");
+  REQUIRE_MESSAGE(one.code == 0, one.err);
+  CHECK(report_in(folder / "one")["books"]["received"] == scan_events);
+  for (const std::size_t groups : {2u, 3u}) {
+    CAPTURE(groups);
+    const auto out = folder / fmt::format("{}", groups);
+    const auto run = run_frames(out, fmt::format("--groups {}", groups));
+    REQUIRE_MESSAGE(run.code == 0, run.err);
+    check_same(out, folder / "one");
+    CHECK(sum_of_groups(out, groups) == 4);
+    for (int frame = 1; frame <= 4; ++frame)
+      CHECK(text_of(frame_checkpoint(out, frame)) == text_of(frame_checkpoint(folder / "one", frame)));
+    CHECK(run.err.find("projected: sensitivity from") != std::string::npos);  // a group has said it
+    check_nothing_left(out);
+  }
+}
+
+TEST_CASE("frames by events and gates are shared too, with the images and books of one process") {
+  const TemporaryFolder folder;
+  std::ofstream belt(folder / "belt.csv");
+  belt << "time_s,value\n";
+  for (int i = 0; i <= 200; ++i)
+    belt << fmt::format("{:.7f},{:.6f}\n", scan_s() * i / 200, std::sin(2 * std::numbers::pi * i / 20));
+  belt.close();
+  const std::string gates =
+      arguments_of_scan("gated_osem", 200) +
+      " --set subsets.gates=3 --set subsets.signal=table --set subsets.file=" + (folder / "belt.csv").string();
+  const std::string frames =
+      arguments_of_scan("dynamic_osem", 1000) + " --set 'subsets.frames=[]' --set subsets.frames_of_events=25000";
+  for (const std::string& arguments : {gates, frames}) {
+    CAPTURE(arguments);
+    for (const char* groups : {"1", "2"}) {
+      const auto run = run_command(fmt::format("run {} --quiet --overwrite --groups {} --out {}", arguments, groups,
+                                               (folder / groups).string()));
+      REQUIRE_MESSAGE(run.code == 0, run.err);
+    }
+    check_same(folder / "2", folder / "1");
+    CHECK(sum_of_groups(folder / "2", 2) == 3);
+  }
+}
+
+TEST_CASE("a group that throws or is killed ends the run with one cause, and nothing is left of it") {
+  const TemporaryFolder folder;
+  for (const auto& [fault, cause] : {std::pair("throw_at: 1", "gadget 'projected' at message 1: fault: throw_at 1"),
+                                     std::pair("kill_at: 1", "it was killed by signal 9")}) {
+    CAPTURE(fault);
+    const auto out = folder / "out";
+    const auto began = std::chrono::steady_clock::now();
+    const auto run =
+        run_frames(out, fmt::format("--overwrite --groups 2 --set 'projected.fault={{rank: 2, {}}}'", fault));
+    CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(10));
+    CHECK(run.code == 1);
+    CHECK(run.err.find("group 2: ") != std::string::npos);
+    CHECK(run.err.find(cause) != std::string::npos);
+    CHECK(report_in(out)["errors"].size() == 1);
+    CHECK_FALSE(std::filesystem::exists(out / "image.nii.gz"));
+    check_nothing_left(out);
+  }
+}
+
+TEST_CASE("an interrupt ends a run of groups as that of one process, and a second one aborts it") {
+  for (const int interrupts : {1, 2}) {
+    CAPTURE(interrupts);
+    BackgroundRun run(arguments_of_frames() +
+                      " --groups 2 --set 'projected.fault={rank: 1, delay_at: 1, delay_ms: 60000}'" +
+                      (interrupts == 2 ? " --set 'estimate.fault={delay_ms: 60000}'" : ""));
+    run.wait_for_events();
+    run.signal(SIGINT);
+    REQUIRE(run.says("stopping", std::chrono::seconds(5)));
+    if (interrupts == 2) run.signal(SIGINT);
+    CHECK(run.wait() == (interrupts == 1 ? 0 : 130));
+    if (interrupts == 1) {
+      CHECK(run.json()["books"]["balanced"] == true);
+      CHECK(std::filesystem::exists(run.out / "image.nii.gz"));
+    }
+    check_nothing_left(run.out);
+  }
+}
+
+TEST_CASE("a run of groups that was killed goes on with another number of them, to the images of one process") {
+  const TemporaryFolder folder;
+  const auto one = run_frames(folder / "one", "");
+  REQUIRE_MESSAGE(one.code == 0, one.err);
+  const auto out = folder / "killed";
+  const auto killed = run_frames(out, "--groups 2 --set 'checkpoint.fault={kill_at: 2}'");
+  CHECK(killed.code == 128 + SIGKILL);
+  const auto resumed = run_frames(out, "--groups 3 --set resume_from=" + out.string());
+  REQUIRE_MESSAGE(resumed.code == 0, resumed.err);
+  check_same(out, folder / "one");
+  CHECK(report_in(out)["gadgets"]["subsets"]["figures"]["frames_recalled"] >= 1);
+  check_nothing_left(out);
+  // As an interrupt leaves it, which lets frames be complete before one that is not.
+  std::filesystem::remove(frame_checkpoint(out, 2));
+  std::filesystem::remove(out / "run.json");
+  const auto with_a_gap = run_frames(out, "--groups 2 --set resume_from=" + out.string());
+  REQUIRE_MESSAGE(with_a_gap.code == 0, with_a_gap.err);
+  check_same(out, folder / "one");
+}
+
+TEST_CASE("what groups cannot share is refused before data flow, in one line with a remedy") {
+  const TemporaryFolder folder;
+  const auto refused = [&](const std::string& command, const std::string& why) {
+    CAPTURE(command);
+    const auto run = run_command(command);
+    CHECK(run.code == 2);
+    CHECK_MESSAGE(run.err.find(why) != std::string::npos, run.err);
+    CHECK(std::ranges::count(run.err, '\n') == 1);
+    CHECK_FALSE(std::filesystem::exists(folder / "out"));
+  };
+  const std::string run = "run " + arguments_of_frames() + " --quiet --groups 2 --out " + (folder / "out").string();
+  refused(run + " --set subsets.start=previous", "take start: start_image, or leave groups out");
+  refused(run + " --set file.every=iteration", "take every: final");
+  refused("check dynamic_osem --input - --groups 2", "write it to a file");
+  refused("check " + arguments_of_frames() + " --groups 5", "5 groups are more than the 4 frames: write groups: 4");
+  refused("check live_dynamic --groups 2", "zmq_source gives only once: reconstruct a recording");
+  refused("check direct_patlak --groups 2", "are one image: leave groups out");
+  refused("check motion_compensated --groups 2", "leave groups out (ranks share it)");
+  refused("check listmode_osem --groups 2", "this pipeline makes one image");
+  CHECK(run_command("check dynamic_osem --groups 3").code == 0);
+}
+
+TEST_CASE("groups in processes that a launcher has started are refused by the first of them") {
+  const TemporaryFolder folder;
+  const std::string run = fmt::format("run {} --quiet --groups 2 --out {} --join 127.0.0.1:{} --rank ",
+                                      arguments_of_frames(), (folder / "out").string(), free_port());
+  RankProcess first("", run + "0/2"), other("", run + "1/2");
+  CHECK(first.wait() == 2);
+  CHECK(other.wait() == 2);
+  CHECK(first.err().find("leave mpirun, srun and --rank out") != std::string::npos);
+}
+// SPDX-License-Identifier: Apache-2.0
