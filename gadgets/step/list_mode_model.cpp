@@ -177,11 +177,13 @@ class ListModeModel final : public SystemModel<EventBatch> {
     if (std::exchange(frame_, subset.step.frame.number) != subset.step.frame.number) events_ = 0;
     events_ += static_cast<double>(subset.event_count());
     if (random_lines_ == 0 || events_ < worth_a_warning * static_cast<double>(random_lines_)) return;
-    context.log().warning(fmt::format(
+    const std::string line = fmt::format(
         "the sensitivity is the sum of {} lines drawn at random, less than four for each event: the image has its "
         "noise "
         "beside that of the events, the same in every scan; draw more (sensitivity.sampled_pairs and error)",
-        std::exchange(random_lines_, 0)));
+        std::exchange(random_lines_, 0));
+    context.report("few_lines", line);
+    context.log().warning(line);
   }
 
   // By the scanner, with the live fractions' pattern and the poses.

@@ -114,6 +114,7 @@ std::string scan_facts(const Json& run) {
   rows.emplace_back("Corrected for", correction_list(image, "corrections_made"));
   rows.emplace_back("Not corrected for", correction_list(image, "corrections_not_made"));
   rows.emplace_back("Ends of the image", text_of(run_figure(run, "noisy_ends")));
+  rows.emplace_back("Sensitivity", text_of(run_figure(run, "few_lines")));
   rows.emplace_back("Run", fmt::format("{} to {}, {}", words(at(run, {"started"})), words(at(run, {"ended"})),
                                        duration(number(at(run, {"seconds"})))));
   return html::facts(rows);

@@ -133,6 +133,7 @@ BestLattice best_lattice(const Scanner& scanner, const PairList& list, const Lat
   const std::vector<Probe> probes = make_probes(scanner, list, wish);
   BestLattice best;
   double variance = std::numeric_limits<double>::infinity();
+  constexpr double least_share = 0.2;  // what is left between modules, the points do not show
   for (std::int64_t prime = prime_from(least); prime <= std::min(5 * least / 2, largest_prime);
        prime = prime_from(prime + 1)) {
     const std::int64_t step = prime * lattice_replicates;
@@ -142,7 +143,7 @@ BestLattice best_lattice(const Scanner& scanner, const PairList& list, const Lat
       if (sum * static_cast<double>(prime) > variance || sum > 0.5 * deviations_at_random(lines, prime)) continue;
       variance = sum * static_cast<double>(prime);
       const double apart = deviations(lines, step, multiplier);
-      best = {prime, multiplier, apart > 0 ? std::sqrt(sum / apart) : 1};
+      best = {prime, multiplier, std::max(apart > 0 ? std::sqrt(sum / apart) : 1, least_share)};
     }
   }
   return best;
