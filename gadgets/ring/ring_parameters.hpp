@@ -49,15 +49,17 @@ struct SensitivityParams {
   std::optional<std::int64_t> sampled_pairs;
   bool cache = true;
   static constexpr auto params = describe(
-      param<&SensitivityParams::exact_pairs>("exact_pairs", range(0, 1e13),
-                                             "Enumerate all pairs of detectors if there are at most this many, and about so many evenly "
-                                             "chosen ones of up to 37 times as many; absent: 500 million on a GPU, 50 "
-                                             "million on a CPU"),
+      param<&SensitivityParams::exact_pairs>(
+          "exact_pairs", range(0, 1e13),
+          "Enumerate all pairs of detectors if there are at most this many, and about so many evenly "
+          "chosen ones of up to 61 times as many; absent: 2 billion on a GPU, 50 "
+          "million on a CPU"),
       param<&SensitivityParams::error>(
           "error", range(0, 1),
           "Otherwise draw pairs until the relative error of a voxel is at most this; 0: 0.005 on a GPU, 0.02 on a CPU"),
-      param<&SensitivityParams::sampled_pairs>("sampled_pairs", range(1e3, 1099511627776.0),
-                                               "Draw at most this many pairs; absent: 2.1 billion on a GPU, a billion on a CPU"),
+      param<&SensitivityParams::sampled_pairs>(
+          "sampled_pairs", range(1e3, 1099511627776.0),
+          "Draw at most this many pairs; absent: 2.1 billion on a GPU, a billion on a CPU"),
       param<&SensitivityParams::cache>("cache", "Keep sensitivity images in the user's cache folder"));
 };
 

@@ -16,7 +16,7 @@ namespace tofstream::detail {
 
 namespace {
 
-constexpr std::int64_t largest_prime = 37;
+constexpr std::int64_t largest_prime = 61;
 
 /// A point, and the lines between two modules near it: the numbers of their pairs and how near they are, times how
 /// efficient.
@@ -51,10 +51,11 @@ Probe lines_near_a_point(const Scanner& scanner, const PairView& list, std::int6
 }
 
 std::vector<Probe> make_probes(const Scanner& scanner, const PairList& list, const LatticeWish& wish) {
-  constexpr std::int64_t most_probes = 1024, most_lines = 40'000'000;  // that are looked at: a tenth of a second
+  constexpr std::int64_t least_probes = 32, most_probes = 1024;
+  constexpr std::int64_t most_lines = 40'000'000;  // that are looked at: a tenth of a second
   std::int64_t largest = 1;
   for (const ModuleType& type : scanner.types) largest = std::max<std::int64_t>(largest, type.elements);
-  const std::int64_t probes = std::clamp<std::int64_t>(most_lines / (largest * largest), 8, most_probes);
+  const std::int64_t probes = std::clamp<std::int64_t>(most_lines / (largest * largest), least_probes, most_probes);
   std::vector<Probe> result(static_cast<std::size_t>(probes));
   tbb::parallel_for(std::size_t{0}, result.size(), [&](std::size_t i) {
     CounterRandom random(wish.seed, i);

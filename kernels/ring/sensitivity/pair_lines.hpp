@@ -14,7 +14,7 @@ namespace tofstream {
 
 struct PairLinesSettings {
   std::int64_t exact_pairs = 50'000'000;    // all pairs where there are at most so many
-  std::int64_t sampled_pairs = 50'000'000;  // else about so many: a lattice of up to 37 times as many, or from as
+  std::int64_t sampled_pairs = 50'000'000;  // else about so many: a lattice of up to 61 times as many, or from as
                                             // many equal cells of the list of all pairs
   std::uint64_t seed = 1;                   // same seed, same lines
   std::int64_t batch_pairs = 1 << 21;

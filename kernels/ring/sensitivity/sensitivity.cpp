@@ -138,7 +138,7 @@ Sensitivity sensitivity_of_pairs(const SensitivityWork& work, const ProjectorRan
 SensitivitySettings default_sensitivity(Backend backend) {
   if (backend == Backend::cpu) return {};
   return {
-      .exact_pairs = 500'000'000, .error = 0.005, .sampled_pairs = std::int64_t{1} << 31, .replicate_pairs = 1 << 21};
+      .exact_pairs = 2'000'000'000, .error = 0.005, .sampled_pairs = std::int64_t{1} << 31, .replicate_pairs = 1 << 21};
 }
 
 Sensitivity compute_sensitivity(const Scanner& scanner, const ProjectorRanks& projectors,

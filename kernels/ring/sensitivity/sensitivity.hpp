@@ -16,7 +16,7 @@
 namespace tofstream {
 
 struct SensitivitySettings {
-  // Enumerate all pairs where there are at most so many; of up to 37 times as many a lattice of about so many pairs.
+  // Enumerate all pairs where there are at most so many; of up to 61 times as many a lattice of about so many pairs.
   std::int64_t exact_pairs = 50'000'000;
   double error = 0.02;                         // else, or beyond it, draw pairs until the relative error is so small
   std::int64_t sampled_pairs = 1'000'000'000;  // or so many are drawn
@@ -26,7 +26,7 @@ struct SensitivitySettings {
   std::int64_t batch_pairs = 1 << 21;          // pairs drawn and projected at a time
 };
 
-/// The settings that suit a backend: on a GPU ten times as many exact pairs and an error of 0.005, since they cost little
+/// The settings that suit a backend: on a GPU forty times as many exact pairs and an error of 0.005, since they cost little
 /// there, and larger parts.
 SensitivitySettings default_sensitivity(Backend backend);
 

@@ -20,7 +20,7 @@ scanner: explore_vista
 backend: cpu
 image: {{size: [16, 16, 12], voxel_mm: 4}}
 gadgets:
-  photons: {{use: simulator, phantom: uniform_cylinder, events: {}, attenuation: false}}
+  photons: {{use: simulator, phantom: mouse, events: {}, attenuation: false}}
   subsets: {{use: subset_builder, from: photons, subsets: 2, least_events: 1000, iterations: 2}}
   projected: {{use: joseph_projector, from: {{events: subsets, image: estimate}}, sensitivity: {{{}, cache: false}}}}
   estimate: {{use: osem_update, from: projected}}
