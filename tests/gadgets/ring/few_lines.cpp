@@ -14,7 +14,8 @@ using namespace tofstream;
 namespace {
 
 /// What the projector of a scan says of its sensitivity's lines; empty: nothing.
-std::string said_of(int events, const std::string& sensitivity, const TemporaryFolder& folder) {
+std::string said_of(int events, const std::string& sensitivity) {
+  const TemporaryFolder folder;
   const std::string yaml = fmt::format(R"(
 scanner: explore_vista
 backend: cpu
@@ -36,10 +37,9 @@ gadgets:
 }  // namespace
 
 TEST_CASE("a sensitivity of less than four random lines for each event is told, and one of more is not") {
-  const TemporaryFolder folder;
-  const std::string few = said_of(40'000, "exact_pairs: 0, sampled_pairs: 16000", folder);
+  const std::string few = said_of(40'000, "exact_pairs: 0, sampled_pairs: 16000");
   CHECK_MESSAGE(few.find("lines drawn at random, less than four for each event") != std::string::npos, few);
-  CHECK(said_of(4'000, "exact_pairs: 0, sampled_pairs: 1000000", folder).empty());
-  CHECK(said_of(40'000, "exact_pairs: 2000000", folder).empty());  // evenly chosen
+  CHECK(said_of(4'000, "exact_pairs: 0, sampled_pairs: 1000000").empty());
+  CHECK(said_of(40'000, "exact_pairs: 2000000").empty());  // evenly chosen
 }
 // SPDX-License-Identifier: Apache-2.0
