@@ -27,11 +27,11 @@ static_assert(std::endian::native == std::endian::little, "the cache is written 
 
 /// The bytes before the voxels; no padding.
 struct CacheHeader {
-  std::array<char, 16> magic{'t', 'o', 'f', 's', 't', 'r', 'e', 'a', 'm', ' ', 's', 'e', 'n', 's', ' ', '5'};
+  std::array<char, 16> magic{'t', 'o', 'f', 's', 't', 'r', 'e', 'a', 'm', ' ', 's', 'e', 'n', 's', ' ', '6'};
   std::array<char, 64> key{};
   std::int64_t pairs = 0, drawn = 0, projected = 0;
   double relative_error = 0, undrawn = 1;
-  std::int32_t exact = 0;
+  std::int32_t kind = 0;  // 1: exact, 2: a lattice
   std::int32_t size[3] = {};
   float voxel_mm[3] = {}, origin_mm[3] = {};
   float blob_radius_mm = 0, blob_alpha = 0;
@@ -76,7 +76,7 @@ CacheHeader header_of(const std::string& key, const Sensitivity& s) {
   header.projected = s.projected;
   header.relative_error = s.relative_error;
   header.undrawn = s.noise.undrawn;
-  header.exact = s.exact;
+  header.kind = s.exact ? 1 : s.is_lattice ? 2 : 0;
   for (int a = 0; a < 3; ++a) {
     header.size[a] = s.image.grid.size[a];
     header.voxel_mm[a] = s.image.grid.voxel_mm[a];
@@ -142,7 +142,8 @@ std::optional<Sensitivity> read_file(const std::filesystem::path& path, const st
     return {};
   }
   Sensitivity result{.image = {grid, Buffer<float>(Memory::host, grid.voxels())},
-                     .exact = header.exact != 0,
+                     .exact = header.kind == 1,
+                     .is_lattice = header.kind == 2,
                      .pairs = header.pairs,
                      .drawn = header.drawn,
                      .projected = header.projected,

@@ -53,6 +53,7 @@ Probe lines_near_a_point(const Scanner& scanner, const PairView& list, std::int6
 std::vector<Probe> make_probes(const Scanner& scanner, const PairList& list, const LatticeWish& wish) {
   constexpr std::int64_t least_probes = 32, most_probes = 1024;
   constexpr std::int64_t most_lines = 40'000'000;  // that are looked at: a tenth of a second
+  constexpr std::size_t most_near = 400'000;       // that are kept: each is added up for each multiplier
   std::int64_t largest = 1;
   for (const ModuleType& type : scanner.types) largest = std::max<std::int64_t>(largest, type.elements);
   const std::int64_t probes = std::clamp<std::int64_t>(most_lines / (largest * largest), least_probes, most_probes);
@@ -63,6 +64,10 @@ std::vector<Probe> make_probes(const Scanner& scanner, const PairList& list, con
     const double fraction = 0.3 + 0.4 * random.uniform();  // about the field of view
     result[i] = lines_near_a_point(scanner, list.view(), number, fraction, static_cast<double>(wish.width_mm));
   });
+  std::size_t kept = 0;
+  const auto is_enough = [&](const Probe& probe) { return (kept += probe.lines.size()) > most_near; };
+  const auto end = std::find_if(result.begin() + 8, result.end(), is_enough);
+  result.erase(end, result.end());
   return result;
 }
 
@@ -129,23 +134,29 @@ struct BestLattice {
   double share_of_error = 1;
 };
 
-/// Of primes from the least to twice and a half as much, the lattice whose sums have the least variance.
+/// Of primes from the least to a third more, 7 among them where they are smaller, the lattice whose sums have the least
+/// variance.
 BestLattice best_lattice(const Scanner& scanner, const PairList& list, const LatticeWish& wish, std::int64_t least) {
+  constexpr double least_share = 0.2;  // what is left between modules, the points do not show
   const std::vector<Probe> probes = make_probes(scanner, list, wish);
+  const std::int64_t most = std::min(std::max<std::int64_t>(4 * least / 3, 7), largest_prime);
   BestLattice best;
   double variance = std::numeric_limits<double>::infinity();
-  constexpr double least_share = 0.2;  // what is left between modules, the points do not show
-  for (std::int64_t prime = prime_from(least); prime <= std::min(5 * least / 2, largest_prime);
+  for (std::int64_t prime = prime_from(least); prime <= std::max(most, prime_from(least));
        prime = prime_from(prime + 1)) {
     const std::int64_t step = prime * lattice_replicates;
     const std::vector<LinesInCells> lines = in_cells(probes, list.view(), step);
-    for (std::int32_t multiplier = 1; multiplier < prime; ++multiplier) {
-      const double sum = deviations(lines, prime, multiplier);
-      if (sum * static_cast<double>(prime) > variance || sum > 0.5 * deviations_at_random(lines, prime)) continue;
-      variance = sum * static_cast<double>(prime);
-      const double apart = deviations(lines, step, multiplier);
-      best = {prime, multiplier, std::max(apart > 0 ? std::sqrt(sum / apart) : 1, least_share)};
-    }
+    std::vector<double> sums(static_cast<std::size_t>(prime));
+    tbb::parallel_for(std::size_t{1}, sums.size(), [&](std::size_t multiplier) {
+      sums[multiplier] = deviations(lines, prime, static_cast<std::int64_t>(multiplier));
+    });
+    const auto least_sum = std::min_element(sums.begin() + 1, sums.end());
+    if (*least_sum * static_cast<double>(prime) > variance || *least_sum > 0.5 * deviations_at_random(lines, prime))
+      continue;
+    variance = *least_sum * static_cast<double>(prime);
+    const auto multiplier = static_cast<std::int32_t>(least_sum - sums.begin());
+    const double apart = deviations(lines, step, multiplier);
+    best = {prime, multiplier, std::max(apart > 0 ? std::sqrt(*least_sum / apart) : 1, least_share)};
   }
   return best;
 }

@@ -28,7 +28,7 @@ struct ChosenLattice {
   double share_of_error = 1;
 };
 
-/// Of lattices that have at most so many of a scanner's pairs, and at least four in ten of these, the one whose sum of the
+/// Of lattices that have at most so many of a scanner's pairs, and at least three in four of these (or a seventh of all), the one whose sum of the
 /// lines through a point varies least with the shift: the mean over points on pairs' lines, each with the lines
 /// between the two modules of its pair and their efficiencies. None where all pairs are as few, or the prime would be
 /// larger than 61, or where that variance is more than half of that of lines drawn at random.

@@ -61,6 +61,23 @@ TEST_CASE("a result is computed once, then found") {
   CHECK(!cache.load(std::string(64, 'b')));
 }
 
+TEST_CASE("what is found is of all pairs, of a lattice of them or of a sample, as what was stored") {
+  const CacheFolder folder;
+  const SensitivityCache cache(folder.path);
+  for (const auto& [exact, is_lattice] : {std::pair{true, false}, {false, true}, {false, false}}) {
+    Sensitivity stored = some_result();
+    stored.exact = exact;
+    stored.is_lattice = is_lattice;
+    if (exact || is_lattice) stored.noise = {};
+    cache.store(key, stored);
+    const auto found = cache.load(key);
+    REQUIRE(found.has_value());
+    CHECK(found->exact == exact);
+    CHECK(found->is_lattice == is_lattice);
+    CHECK(found->noise.empty() == (exact || is_lattice));
+  }
+}
+
 TEST_CASE("the sensitivity of blobs is found as one of blobs") {
   const CacheFolder folder;
   const SensitivityCache cache(folder.path);
