@@ -17,7 +17,7 @@ DrawingPlan make_drawing_plan(const Scanner& scanner, std::int64_t pairs, std::i
   if (pairs * places <= settings.exact_pairs) return all;
   const ChosenLattice lattice = choose_lattice(scanner, {.most = std::min(settings.exact_pairs, settings.sampled_pairs),
                                                          .places = places,
-                                                         .width_mm = grid.voxel_mm.x,
+                                                         .grid = grid,
                                                          .seed = settings.seed});
   if (lattice.sample.is_lattice()) return {lattice.sample, lattice.sample.replicates, lattice.share_of_error};
   const std::int64_t draws =

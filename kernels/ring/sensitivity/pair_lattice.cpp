@@ -28,13 +28,20 @@ struct Probe {
   std::vector<Line> lines;
 };
 
-/// The lines between the modules of a pair near a point of its line, those within a width of it.
-Probe lines_near_a_point(const Scanner& scanner, const PairView& list, std::int64_t number, double fraction,
-                         double width_mm) {
+/// The lines between the modules of a pair near a point of its line, those within a voxel of it; none where its line
+/// misses the grid. `fraction`: of the way through the grid.
+Probe lines_near_a_point(const Scanner& scanner, const PairView& list, std::int64_t number, const Grid& grid,
+                         double fraction) {
+  const auto width_mm = static_cast<double>(grid.voxel_mm.x);
   const auto position = [&](std::uint32_t d) { return scanner.detectors->position(d).as<double>(); };
   PairCursor cursor(list);
   const DetectorPair pair = cursor.pair(number);
-  const Vec3d point = position(pair.detector2) + fraction * (position(pair.detector1) - position(pair.detector2));
+  float enter = 0, leave = 1;
+  if (!Reach(grid, 0).clip(scanner.detectors->position(pair.detector1), scanner.detectors->position(pair.detector2),
+                           enter, leave))
+    return {};
+  const double at = static_cast<double>(enter) + fraction * static_cast<double>(leave - enter);
+  const Vec3d point = position(pair.detector1) + at * (position(pair.detector2) - position(pair.detector1));
   const PairModule &one = cursor.module1(), &two = cursor.module2();
   Probe probe;
   for (std::uint32_t d1 = one.first_detector; d1 < one.first_detector + one.elements; ++d1) {
@@ -53,6 +60,7 @@ Probe lines_near_a_point(const Scanner& scanner, const PairView& list, std::int6
 std::vector<Probe> make_probes(const Scanner& scanner, const PairList& list, const LatticeWish& wish) {
   constexpr std::int64_t least_probes = 32, most_probes = 1024;
   constexpr std::int64_t most_lines = 40'000'000;  // that are looked at: a tenth of a second
+  constexpr int most_tries = 100;                  // to meet the grid
   constexpr std::size_t most_near = 400'000;       // that are kept: each is added up for each multiplier
   std::int64_t largest = 1;
   for (const ModuleType& type : scanner.types) largest = std::max<std::int64_t>(largest, type.elements);
@@ -60,9 +68,10 @@ std::vector<Probe> make_probes(const Scanner& scanner, const PairList& list, con
   std::vector<Probe> result(static_cast<std::size_t>(probes));
   tbb::parallel_for(std::size_t{0}, result.size(), [&](std::size_t i) {
     CounterRandom random(wish.seed, i);
-    const auto number = static_cast<std::int64_t>(random.uniform() * static_cast<double>(list.size()));
-    const double fraction = 0.3 + 0.4 * random.uniform();  // about the field of view
-    result[i] = lines_near_a_point(scanner, list.view(), number, fraction, static_cast<double>(wish.width_mm));
+    for (int tried = 0; tried < most_tries && result[i].lines.empty(); ++tried) {
+      const auto number = static_cast<std::int64_t>(random.uniform() * static_cast<double>(list.size()));
+      result[i] = lines_near_a_point(scanner, list.view(), number, wish.grid, random.uniform());
+    }
   });
   std::size_t kept = 0;
   const auto is_enough = [&](const Probe& probe) { return (kept += probe.lines.size()) > most_near; };

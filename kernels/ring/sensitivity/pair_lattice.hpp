@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "kernels/ring/sensitivity/pair_sample.hpp"
+#include "kernels/types/grid.hpp"
 #include "kernels/types/scanner.hpp"
 
 namespace tofstream::detail {
@@ -17,7 +18,7 @@ inline constexpr int lattice_replicates = 2;
 struct LatticeWish {
   std::int64_t most = 0;    // pairs of it
   std::int64_t places = 1;  // in which each pair is looked at
-  float width_mm = 0;       // of what the lines are to cover evenly: a voxel
+  Grid grid;                // what the lines are to cover evenly
   std::uint64_t seed = 1;
 };
 
@@ -28,10 +29,10 @@ struct ChosenLattice {
   double share_of_error = 1;
 };
 
-/// Of lattices that have at most so many of a scanner's pairs, and at least three in four of these (or a seventh of all), the one whose sum of the
-/// lines through a point varies least with the shift: the mean over points on pairs' lines, each with the lines
-/// between the two modules of its pair and their efficiencies. None where all pairs are as few, or the prime would be
-/// larger than 61, or where that variance is more than half of that of lines drawn at random.
+/// Of lattices that have at most so many of a scanner's pairs, and at least three in four of these (or a seventh of all
+/// pairs), the one whose sum of the lines through a point varies least with the shift: the mean over points of the grid on
+/// pairs' lines, each with the lines between the two modules of its pair and their efficiencies. None where all pairs are as few,
+/// or the prime would be larger than 61, or where that variance is more than half of that of lines drawn at random.
 ChosenLattice choose_lattice(const Scanner& scanner, const LatticeWish& wish);
 
 }  // namespace tofstream::detail

@@ -28,8 +28,8 @@ detail::PairSample pair_lines_sample(const Scanner& scanner, const Grid& box, st
         fmt::format("lines of pairs: exact_pairs, sampled_pairs and batch_pairs cannot be {}, {} and {}",
                     settings.exact_pairs, settings.sampled_pairs, settings.batch_pairs));
   if (pairs <= std::max(settings.exact_pairs, settings.sampled_pairs)) return {pairs, pairs, 1, settings.seed};
-  const detail::ChosenLattice lattice = detail::choose_lattice(
-      scanner, {.most = settings.sampled_pairs, .width_mm = box.voxel_mm.x, .seed = settings.seed});
+  const detail::ChosenLattice lattice =
+      detail::choose_lattice(scanner, {.most = settings.sampled_pairs, .grid = box, .seed = settings.seed});
   if (lattice.sample.is_lattice()) return lattice.sample;
   return {pairs, settings.sampled_pairs / halves * halves, halves, settings.seed};
 }

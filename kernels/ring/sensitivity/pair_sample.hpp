@@ -88,6 +88,10 @@ class Reach {
 
   TOFSTREAM_HOST_DEVICE bool touches(Vec3 p, Vec3 q) const {
     float enter = 0, leave = 1;
+    return clip(p, q, enter, leave);
+  }
+  /// The same; narrows the fractions of the line from p to q between which it lies in the box.
+  TOFSTREAM_HOST_DEVICE bool clip(Vec3 p, Vec3 q, float& enter, float& leave) const {
     for (int a = 0; a < 3; ++a) {
       const float d = q[a] - p[a];
       if (d == 0) {

@@ -115,7 +115,7 @@ TEST_CASE("a lattice has a prime step; there is none of all pairs, of too few, o
   const std::int64_t pairs = detail::PairList(*scanner).size();
   const auto prime_of = [&](std::int64_t most, std::int64_t places = 1) {
     const detail::PairSample sample =
-        detail::choose_lattice(*scanner, {.most = most, .places = places, .width_mm = 4}).sample;
+        detail::choose_lattice(*scanner, {.most = most, .places = places, .grid = in_the_ring}).sample;
     return sample.lattice.step / detail::lattice_replicates;
   };
   CHECK(prime_of(pairs) == 0);
@@ -130,7 +130,7 @@ TEST_CASE("a lattice has a prime step; there is none of all pairs, of too few, o
   CHECK(prime_of(0) == 0);
   const auto of_ones = make_scanner(ring_of_single_crystals());
   const std::int64_t all = detail::PairList(*of_ones).size();
-  CHECK(!detail::choose_lattice(*of_ones, {.most = all / 7, .width_mm = 4}).sample.is_lattice());
+  CHECK(!detail::choose_lattice(*of_ones, {.most = all / 7, .grid = in_the_ring}).sample.is_lattice());
 }
 
 TEST_CASE("where an even choice of pairs has a larger error than was asked for, pairs are drawn until it is reached") {
