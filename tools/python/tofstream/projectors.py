@@ -38,10 +38,13 @@ def blobs(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: O
     hardware_mu_map    (none): The same of what stays with the scanner where rigid_motion or the bed moves the object:
                        a coil, a table. It adds to mu_map, and events are attenuated by it along the line that was
                        recorded. event_corrections and the projector need the same one
-    sensitivity.exact_pairs [0, 1e+13] (50000000): Enumerate all pairs of detectors if there are at most this many
-    sensitivity.error  [0, 1] (0): Otherwise draw pairs until the relative error of a voxel is at most this; 0: 0.01
+    sensitivity.exact_pairs [0, 1e+13] (none): Enumerate all pairs of detectors if there are at most this many, and
+                       about so many evenly chosen ones of up to 61 times as many; absent: 2 billion on a GPU, 50
+                       million on a CPU
+    sensitivity.error  [0, 1] (0): Otherwise draw pairs until the relative error of a voxel is at most this; 0: 0.005
                        on a GPU, 0.02 on a CPU
-    sensitivity.sampled_pairs [1000, 2147483648] (1000000000): Draw at most this many pairs
+    sensitivity.sampled_pairs [1000, 1.099511628e+12] (none): Draw at most this many pairs; absent: 2.1 billion on a
+                       GPU, a billion on a CPU
     sensitivity.cache  (True): Keep sensitivity images in the user's cache folder
     cuda_path          automatic | direct | tiled | paper (automatic): On CUDA: automatic chooses tiled for many
                        events, else direct; paper: the scheme of Cui et al. 2011, slower
@@ -134,10 +137,13 @@ def joseph(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: 
     hardware_mu_map    (none): The same of what stays with the scanner where rigid_motion or the bed moves the object:
                        a coil, a table. It adds to mu_map, and events are attenuated by it along the line that was
                        recorded. event_corrections and the projector need the same one
-    sensitivity.exact_pairs [0, 1e+13] (50000000): Enumerate all pairs of detectors if there are at most this many
-    sensitivity.error  [0, 1] (0): Otherwise draw pairs until the relative error of a voxel is at most this; 0: 0.01
+    sensitivity.exact_pairs [0, 1e+13] (none): Enumerate all pairs of detectors if there are at most this many, and
+                       about so many evenly chosen ones of up to 61 times as many; absent: 2 billion on a GPU, 50
+                       million on a CPU
+    sensitivity.error  [0, 1] (0): Otherwise draw pairs until the relative error of a voxel is at most this; 0: 0.005
                        on a GPU, 0.02 on a CPU
-    sensitivity.sampled_pairs [1000, 2147483648] (1000000000): Draw at most this many pairs
+    sensitivity.sampled_pairs [1000, 1.099511628e+12] (none): Draw at most this many pairs; absent: 2.1 billion on a
+                       GPU, a billion on a CPU
     sensitivity.cache  (True): Keep sensitivity images in the user's cache folder
     deterministic      (False): The same events give the same image bit for bit, on a GPU and on any number of a CPU's
                        threads; this takes more time and memory (8 bytes a voxel on a GPU, up to 16 images on a CPU)
@@ -259,10 +265,13 @@ def tor(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: Opt
     hardware_mu_map    (none): The same of what stays with the scanner where rigid_motion or the bed moves the object:
                        a coil, a table. It adds to mu_map, and events are attenuated by it along the line that was
                        recorded. event_corrections and the projector need the same one
-    sensitivity.exact_pairs [0, 1e+13] (50000000): Enumerate all pairs of detectors if there are at most this many
-    sensitivity.error  [0, 1] (0): Otherwise draw pairs until the relative error of a voxel is at most this; 0: 0.01
+    sensitivity.exact_pairs [0, 1e+13] (none): Enumerate all pairs of detectors if there are at most this many, and
+                       about so many evenly chosen ones of up to 61 times as many; absent: 2 billion on a GPU, 50
+                       million on a CPU
+    sensitivity.error  [0, 1] (0): Otherwise draw pairs until the relative error of a voxel is at most this; 0: 0.005
                        on a GPU, 0.02 on a CPU
-    sensitivity.sampled_pairs [1000, 2147483648] (1000000000): Draw at most this many pairs
+    sensitivity.sampled_pairs [1000, 1.099511628e+12] (none): Draw at most this many pairs; absent: 2.1 billion on a
+                       GPU, a billion on a CPU
     sensitivity.cache  (True): Keep sensitivity images in the user's cache folder
     cuda_path          automatic | direct | tiled | paper (automatic): On CUDA: automatic chooses tiled for many
                        events, else direct; paper: the scheme of Cui et al. 2011, slower
