@@ -96,7 +96,7 @@ __device__ float half_v_of(const Turn& turn) {
   return static_cast<float>(turn.reach + 0.5 * (rows_a_thread - 1) * fabs(turn.to.step[1].v));
 }
 
-/// Of one column, what a thread reads.
+/// What a thread reads of one column.
 template <int fours>
 struct ColumnValues {
   float4 four[fours];

@@ -58,7 +58,7 @@ void require_files(const PipelineGadget& source) {
            "leave groups out");
 }
 
-// Of the images of other groups only the last one comes.
+// Only the last image of other groups comes.
 void require_final_alone(const PipelineGadget& gadget) {
   const Value* at = gadget.resolved.find("at_iterations");
   const std::string every = text_at(gadget, "every");

@@ -89,8 +89,7 @@ struct LineInCell {
 
 struct LinesInCells {
   std::vector<LineInCell> lines;
-  double alone =
-      0;  // the sum of squared weights of lines whose cell begins between other modules: their shift is another
+  double alone = 0;  // the sum of squared weights of lines whose cell begins between other modules, with another shift
 };
 
 std::vector<LinesInCells> in_cells(const std::vector<Probe>& probes, const PairView& list, std::int64_t step) {
@@ -120,8 +119,10 @@ double deviations(const std::vector<LinesInCells>& points, std::int64_t step, st
       sums[static_cast<std::size_t>((line.detector2 + multiplier * line.detector1) % step)] += line.weight;
       all += line.weight;
     }
-    for (std::int64_t shift = 0; shift < step; ++shift)
-      result += std::pow(sums[static_cast<std::size_t>(shift)] - all / static_cast<double>(step), 2);
+    for (std::int64_t shift = 0; shift < step; ++shift) {
+      const double deviation = sums[static_cast<std::size_t>(shift)] - all / static_cast<double>(step);
+      result += deviation * deviation;
+    }
     result += others * near.alone;
   }
   return result;
@@ -143,10 +144,10 @@ struct BestLattice {
   double share_of_error = 1;
 };
 
-/// Of primes from the least to a third more, 7 among them where they are smaller, the lattice whose sums have the least
-/// variance.
+/// The lattice whose sums have the least variance, of primes from the least to a third more, or to 7 where that is more.
 BestLattice best_lattice(const Scanner& scanner, const PairList& list, const LatticeWish& wish, std::int64_t least) {
   constexpr double least_share = 0.2;  // what is left between modules, the points do not show
+  constexpr double alike = 1 + 1e-9;   // values that are equal but for the rounding of a processor's own functions
   const std::vector<Probe> probes = make_probes(scanner, list, wish);
   const std::int64_t most = std::min(std::max<std::int64_t>(4 * least / 3, 7), largest_prime);
   BestLattice best;
@@ -159,8 +160,11 @@ BestLattice best_lattice(const Scanner& scanner, const PairList& list, const Lat
     tbb::parallel_for(std::size_t{1}, sums.size(), [&](std::size_t multiplier) {
       sums[multiplier] = deviations(lines, prime, static_cast<std::int64_t>(multiplier));
     });
-    const auto least_sum = std::min_element(sums.begin() + 1, sums.end());
-    if (*least_sum * static_cast<double>(prime) > variance || *least_sum > 0.5 * deviations_at_random(lines, prime))
+    const double least_of_all = *std::min_element(sums.begin() + 1, sums.end());
+    const auto least_sum =
+        std::find_if(sums.begin() + 1, sums.end(), [&](double sum) { return sum <= alike * least_of_all; });
+    if (alike * *least_sum * static_cast<double>(prime) >= variance ||
+        *least_sum > 0.5 * deviations_at_random(lines, prime))
       continue;
     variance = *least_sum * static_cast<double>(prime);
     const auto multiplier = static_cast<std::int32_t>(least_sum - sums.begin());

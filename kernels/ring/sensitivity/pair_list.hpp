@@ -83,7 +83,7 @@ class PairCursor {
             module2_.first_detector + static_cast<std::uint32_t>(column)};
   }
 
-  /// Of the pair that pair() gave last: the number of the first pair of its two modules, and these.
+  /// The number of the first pair of the two modules of the pair that pair() gave last, and these.
   TOFSTREAM_HOST_DEVICE std::int64_t block_begin() const { return begin_; }
   /// The number of another pair of the same modules.
   TOFSTREAM_HOST_DEVICE std::int64_t number_of(DetectorPair pair) const {

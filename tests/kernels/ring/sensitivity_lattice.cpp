@@ -44,7 +44,7 @@ struct CoarseSums {
   double lattice_error, drawn_error;  // RMS deviation from all pairs over the RMS
 };
 
-/// Of a twelfth of all pairs or less, evenly chosen and as many drawn at random.
+/// Sums over a twelfth of all pairs or less, evenly chosen, and over as many drawn at random.
 CoarseSums coarse_sums(const Scanner& scanner, const Image* mu = nullptr) {
   const auto projector = make_joseph_projector(in_the_ring, {}, Backend::cpu);
   const Image exact = compute_sensitivity(scanner, *projector, {.exact_pairs = std::int64_t{1} << 40}, mu).image;
