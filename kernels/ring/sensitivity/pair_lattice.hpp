@@ -29,11 +29,11 @@ struct ChosenLattice {
   double share_of_error = 1;
 };
 
-/// The lattice whose sum of the lines through a point varies least with the shift, among those that have at most so many
-/// of a scanner's pairs, and at least three in four of these or a seventh of all: the mean over points of the grid on
-/// pairs' lines, each with the lines between the two modules of its pair and their efficiencies. None where there are not
-/// more pairs than asked for, where the prime would be larger than 61, or where that variance is more than half of that of
-/// lines drawn at random. The same on any host, since ranks choose for themselves.
+/// The lattice whose sum of the lines through a point varies least with the shift, among those that have at most so
+/// many of a scanner's pairs, and at least three in four of these or a seventh of all: the mean over points of the
+/// grid on pairs' lines, each with the lines between the two modules of its pair and their efficiencies. None where
+/// there are not more pairs than asked for, where the prime would be larger than 61, or where that variance is more
+/// than half of that of lines drawn at random. The same on any host, since ranks choose for themselves.
 ChosenLattice choose_lattice(const Scanner& scanner, const LatticeWish& wish);
 
 }  // namespace tofstream::detail

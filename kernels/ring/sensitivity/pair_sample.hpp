@@ -1,6 +1,6 @@
-// Which pairs of a scanner's list are projected, with what weight: all of them, a lattice of them, or a stratified sample;
-// and which of these can touch the image. The host and a CUDA device choose alike, bit for bit. Internal to the
-// sensitivity.
+// Which pairs of a scanner's list are projected, with what weight: all of them, a lattice of them, or a stratified
+// sample; and which of these can touch the image. The host and a CUDA device choose alike, bit for bit. Internal to
+// the sensitivity.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,21 @@
 
 namespace tofstream::detail {
 
-/// Every `step`-th pair of a list, evenly chosen: of each `step` neighbours in the list the one whose detector2 + multiplier detector1 + shift is a multiple of `step`, with a shift drawn for each pair of
-/// modules, so that every pair is as likely (a rank-1 lattice with random shifts: R. Cranley and T. N. L. Patterson,
-/// SIAM J Numer Anal 13:904, 1976). With a good multiplier such lines cover an image far more evenly than lines drawn at random. `step` is so many times a prime as there are replicates, which have
-/// shifts of their own, evenly spaced; together they are the lattice of that prime.
+/// Every `step`-th pair of a list, evenly chosen: of each `step` neighbours in the list the one whose detector2 +
+/// multiplier detector1 + shift is a multiple of `step`, with a shift drawn for each pair of modules, so that every
+/// pair is as likely (a rank-1 lattice with random shifts: R. Cranley and T. N. L. Patterson, SIAM J Numer Anal
+/// 13:904, 1976). With a good multiplier such lines cover an image far more evenly than lines drawn at random. `step`
+/// is so many times a prime as there are replicates, which have shifts of their own, evenly spaced; together they are
+/// the lattice of that prime.
 struct PairLattice {
   std::int32_t step = 0;  // 0: none
   std::int32_t multiplier = 0;
 };
 
-/// All `pairs` of a list, or a lattice of them, or one pair from each of `cells` cells of equal size. A sample's cells are cut into groups of
-/// `replicates`, a prime, and each replicate draws one cell of every group: replicate r the cell shift + r stride (mod
-/// replicates), shift and stride drawn for the group. Any two replicates are then like two cells drawn at random, as
-/// the estimate from their spread assumes.
+/// All `pairs` of a list, or a lattice of them, or one pair from each of `cells` cells of equal size. A sample's cells
+/// are cut into groups of `replicates`, a prime, and each replicate draws one cell of every group: replicate r the
+/// cell shift + r stride (mod replicates), shift and stride drawn for the group. Any two replicates are then like two
+/// cells drawn at random, as the estimate from their spread assumes.
 struct PairSample {
   std::int64_t pairs = 0;
   std::int64_t cells = 0;

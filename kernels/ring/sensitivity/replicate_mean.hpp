@@ -55,7 +55,8 @@ class ReplicateMean {
   Image image() const { return on_the_host(mean_); }
   /// No pair is drawn twice, which reduces the variance that follows from the spread by the factor 1 - f. e^2 is at
   /// most 1, in a voxel that only one replicate touched. The part held out is scaled to the sum of image(), so that
-  /// chance in the sum of a small sample does not enter ratios of the two. Empty where no spread is kept, or nothing is held out.
+  /// chance in the sum of a small sample does not enter ratios of the two. Empty where no spread is kept, or nothing
+  /// is held out.
   SampleNoise noise() const;
 
  private:

@@ -1,6 +1,6 @@
-// Sensitivity s = A^T(efficiency x attenuation) over all LORs that a scanner can record, ToF summed
-// out (conventions.md, list-mode EM): exact enumeration when small, else a lattice of detector pairs, or stratified samples
-// of them until an error is reached.
+// Sensitivity s = A^T(efficiency x attenuation) over all LORs that a scanner can record, ToF summed out
+// (conventions.md, list-mode EM): exact enumeration when small, else a lattice of detector pairs, or stratified
+// samples of them until an error is reached.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ struct SensitivitySettings {
   std::int64_t batch_pairs = 1 << 21;          // pairs drawn and projected at a time
 };
 
-/// The settings that suit a backend: on a GPU forty times as many exact pairs and an error of 0.005, since they cost little
-/// there, and larger parts.
+/// The settings that suit a backend: on a GPU forty times as many exact pairs and an error of 0.005, since they cost
+/// little there, and larger parts.
 SensitivitySettings default_sensitivity(Backend backend);
 
 struct Sensitivity {
@@ -48,16 +48,17 @@ using SensitivityProgress = std::function<void(double)>;
 /// The sensitivity on the projector's grid by its `back`, all on its backend (and the stream); complete on return.
 /// `mu`: maps whose integrals along each LOR, from detector to detector by Joseph's projector on a map's own grid,
 /// attenuate it. A lattice of pairs (pair_sample.hpp) has two halves, each of which fills the other's gaps: its error
-/// is a share of half of their difference, as pair_lattice.hpp finds it. Where that is larger than the error asked for, or there
-/// are too many pairs for a lattice, pairs are drawn at random: the ordered list of all pairs is cut into equal cells, and a replicate draws one pair in
-/// each of many cells spread over the list; CPU and CUDA draw the same. At least eight replicates are drawn, and more
-/// until their spread gives the wanted error or no more may be drawn: `relative_error` says what was reached. Without
-/// attenuation halves and replicates are averaged over the symmetries of scanner and grid. `image` of a sample is the mean of seven replicates
-/// in eight, and `noise` has the rest. Throws std::invalid_argument for settings that are not positive, a scanner whose
-/// tables are wrong or that has no pair in coincidence, and a mu map without voxels. The sensitivity of a scanner with
-/// recorded `lines` is the exact sum over these. With `poses` it is the mean over these, each with its share; the
-/// object's mu map moves with it, that of hardware does not. Ranks share the batches of pairs or lines, whose sums are
-/// added in their order: their number changes no bit where a projector gives a batch's sum always alike.
+/// is a share of half of their difference, as pair_lattice.hpp finds it. Where that is larger than the error asked
+/// for, or there are too many pairs for a lattice, pairs are drawn at random: the ordered list of all pairs is cut
+/// into equal cells, and a replicate draws one pair in each of many cells spread over the list; CPU and CUDA draw the
+/// same. At least eight replicates are drawn, and more until their spread gives the wanted error or no more may be
+/// drawn: `relative_error` says what was reached. Without attenuation halves and replicates are averaged over the
+/// symmetries of scanner and grid. `image` of a sample is the mean of seven replicates in eight, and `noise` has the
+/// rest. Throws std::invalid_argument for settings that are not positive, a scanner whose tables are wrong or that has
+/// no pair in coincidence, and a mu map without voxels. The sensitivity of a scanner with recorded `lines` is the
+/// exact sum over these. With `poses` it is the mean over these, each with its share; the object's mu map moves with
+/// it, that of hardware does not. Ranks share the batches of pairs or lines, whose sums are added in their order:
+/// their number changes no bit where a projector gives a batch's sum always alike.
 Sensitivity compute_sensitivity(const Scanner& scanner, const ProjectorRanks& projectors,
                                 const SensitivitySettings& settings = {}, MuMaps mu = {}, Stream stream = nullptr,
                                 const SensitivityProgress& progress = {});
