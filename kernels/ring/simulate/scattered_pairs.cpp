@@ -63,7 +63,7 @@ ScatteredPairs::ScatteredPairs(const Phantom& phantom, const EnergyAcceptance& e
   if (!solids_.empty()) table_.emplace(rates);
 }
 
-std::optional<Photon> ScatteredPairs::first_photon(const Phantom& phantom, RandomStream& random) const {
+std::optional<ScatteredPairs::Pair> ScatteredPairs::born(const Phantom& phantom, RandomStream& random) const {
   const std::size_t index = solids_[table_->draw(random)];
   const Solid& solid = phantom.solids()[index];
   const Vec3d unit{random.symmetric(), random.symmetric(), random.symmetric()};
@@ -72,14 +72,11 @@ std::optional<Photon> ScatteredPairs::first_photon(const Phantom& phantom, Rando
   if (std::ranges::any_of(phantom.covers_of(index), [&](std::size_t i) { return phantom.solids()[i].contains(at); }))
     return std::nullopt;
   if (blur_.range_mm > 0) at = at + blur_.range_mm * Vec3d{random.normal(), random.normal(), random.normal()};
-  const double cosine = random.symmetric(), azimuth = std::numbers::pi * random.symmetric();
-  const double sine = std::sqrt(1 - cosine * cosine);
-  return Photon{at, {sine * std::cos(azimuth), sine * std::sin(azimuth), cosine}};
-}
-
-Photon ScatteredPairs::second_photon(const Photon& first, RandomStream& random) const {
-  const Vec3d back = -1.0 * first.direction;
-  return {first.at_mm, blur_.acollinearity_rad > 0 ? deflected(back, blur_.acollinearity_rad, random) : back};
+  const double cosine = random.symmetric();
+  const Vec3d direction = turned({0, 0, 1}, cosine, std::numbers::pi * random.symmetric());
+  Vec3d back = -1.0 * direction;
+  if (blur_.acollinearity_rad > 0) back = deflected(back, blur_.acollinearity_rad, random);
+  return Pair{{at, direction}, {at, back}};
 }
 
 bool ScatteredPairs::leaves_phantom(const Phantom& phantom, Photon& photon, RandomStream& random) const {

@@ -36,21 +36,18 @@ class ScatteredPairs {
   /// or flies to where `is_seen` says that nothing sees it.
   template <class Sees>
   std::optional<Pair> draw(const Phantom& phantom, const Sees& is_seen, RandomStream& random) const {
-    const std::optional<Photon> born = first_photon(phantom, random);
-    if (!born) return std::nullopt;
-    Pair pair{.one = *born};
-    if (!leaves_phantom(phantom, pair.one, random) || !is_seen(pair.one)) return std::nullopt;
-    pair.two = second_photon(*born, random);  // of few decays
-    if (!leaves_phantom(phantom, pair.two, random) || !is_seen(pair.two)) return std::nullopt;
-    if (pair.one.scatters + pair.two.scatters == 0) return std::nullopt;
+    std::optional<Pair> pair = born(phantom, random);
+    if (!pair) return pair;
+    for (Photon* const photon : {&pair->one, &pair->two})
+      if (!leaves_phantom(phantom, *photon, random) || !is_seen(*photon)) return std::nullopt;
+    if (pair->one.scatters + pair->two.scatters == 0) return std::nullopt;
     return pair;
   }
   /// How many times a detector records a photon that stops in it, relative to one of 511 keV.
   double recorded(const Photon& photon) const { return energy_.share(photon.energy_keV) / share_at_511_; }
 
  private:
-  std::optional<Photon> first_photon(const Phantom& phantom, RandomStream& random) const;
-  Photon second_photon(const Photon& first, RandomStream& random) const;
+  std::optional<Pair> born(const Phantom& phantom, RandomStream& random) const;
   bool leaves_phantom(const Phantom& phantom, Photon& photon, RandomStream& random) const;
 
   EnergyAcceptance energy_;
