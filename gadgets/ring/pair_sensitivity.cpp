@@ -112,8 +112,8 @@ ListModeSensitivity pair_sensitivity(const PairSensitivitySettings& p, const Sca
   context.report("sensitivity_relative_error", made.relative_error);
   if (!made.exact) report_sample(made, sample_settings(p).error, context);
   result.image = std::move(made.image);
+  result.random_lines = made.random_lines;
   if (made.noise.empty()) return result;
-  result.random_lines = made.projected * made.symmetries;
   const Memory memory = memory_of(p.backend);
   // Copied side by side, since a copy from memory that is not pinned keeps a core busy.
   SampleNoise there{.undrawn = made.noise.undrawn};

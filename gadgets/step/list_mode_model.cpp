@@ -176,12 +176,13 @@ class ListModeModel final : public SystemModel<EventBatch> {
     constexpr double worth_a_warning = 0.25;
     if (std::exchange(frame_, subset.step.frame.number) != subset.step.frame.number) events_ = 0;
     events_ += static_cast<double>(subset.event_count());
-    if (random_lines_ == 0 || events_ < worth_a_warning * static_cast<double>(random_lines_)) return;
+    if (random_lines_ == 0 || events_ < worth_a_warning * random_lines_ || std::exchange(has_told_of_lines_, true))
+      return;
     const std::string line = fmt::format(
-        "the sensitivity is the sum of {} lines drawn at random, less than four for each event: the image has its "
-        "noise "
-        "beside that of the events, the same in every scan; draw more (sensitivity.sampled_pairs and error)",
-        std::exchange(random_lines_, 0));
+        "the sensitivity is as even as the sum of {:.2g} lines drawn at random, less than four for each event: the "
+        "image has its noise too, the same in every scan; take more pairs (sensitivity.exact_pairs, sampled_pairs, "
+        "error)",
+        random_lines_);
     context.report("few_lines", line);
     context.log().warning(line);
   }
@@ -233,9 +234,10 @@ class ListModeModel final : public SystemModel<EventBatch> {
   Conditions conditions_;  // that the sensitivity has
   bool waits_for_conditions_ = false;
   std::int64_t patterns_ = 0, placings_ = 0;
-  std::int64_t random_lines_ = 0;  // of the sensitivity; 0: not such a sum, or it has been told
-  double events_ = 0;              // of the frame so far
+  double random_lines_ = 0;  // as ListModeSensitivity has them
+  double events_ = 0;        // of the frame so far
   int frame_ = 0;
+  bool has_told_of_lines_ = false;
   std::function<void(const Image&, const Image&, Image&)> correct_;
   ImageQuantity quantity_;
 };

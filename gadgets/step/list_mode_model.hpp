@@ -36,7 +36,7 @@ std::size_t cpu_projector_bytes(std::size_t image, bool deterministic, std::size
 struct ListModeSensitivity {
   Image image;  // on the host: events per second of 1 Bq/mL in a voxel
   SensitivityHolds holds;
-  std::int64_t random_lines = 0;  // that it is the sum of; 0: of all of them, or of evenly chosen ones
+  double random_lines = 0;  // drawn at random whose sum would be as even; 0: it is the sum of all
   /// See SystemModel::correct; null: nothing to correct.
   std::function<void(const Image& sensitivity, const Image& estimate, Image& back_projection)> correct = {};
 };

@@ -30,14 +30,14 @@ struct CacheHeader {
   std::array<char, 16> magic{'t', 'o', 'f', 's', 't', 'r', 'e', 'a', 'm', ' ', 's', 'e', 'n', 's', ' ', '6'};
   std::array<char, 64> key{};
   std::int64_t pairs = 0, drawn = 0, projected = 0;
-  double relative_error = 0, undrawn = 1;
+  double relative_error = 0, undrawn = 1, random_lines = 0;
   std::int32_t kind = 0;  // 1: exact, 2: a lattice
   std::int32_t size[3] = {};
   float voxel_mm[3] = {}, origin_mm[3] = {};
   float blob_radius_mm = 0, blob_alpha = 0;
   std::int32_t symmetries = 1, images = 1;  // 3 images: a sample's noise follows
 };
-static_assert(sizeof(CacheHeader) == 16 + 64 + 40 + 16 + 32 + 8);
+static_assert(sizeof(CacheHeader) == 16 + 64 + 48 + 16 + 32 + 8);
 
 // CRC32C, which is as fast as reading; a cryptographic hash of 25e6 voxels takes tenths of a second.
 using Checksum = std::uint32_t;
@@ -76,6 +76,7 @@ CacheHeader header_of(const std::string& key, const Sensitivity& s) {
   header.projected = s.projected;
   header.relative_error = s.relative_error;
   header.undrawn = s.noise.undrawn;
+  header.random_lines = s.random_lines;
   header.kind = s.exact ? 1 : s.is_lattice ? 2 : 0;
   for (int a = 0; a < 3; ++a) {
     header.size[a] = s.image.grid.size[a];
@@ -149,6 +150,7 @@ std::optional<Sensitivity> read_file(const std::filesystem::path& path, const st
                      .projected = header.projected,
                      .relative_error = header.relative_error,
                      .symmetries = header.symmetries,
+                     .random_lines = header.random_lines,
                      .noise = {.undrawn = header.undrawn}};
   if (header.images == 3)
     for (Image* image : {&result.noise.held_out, &result.noise.variance})

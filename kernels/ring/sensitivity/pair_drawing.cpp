@@ -19,7 +19,8 @@ DrawingPlan make_drawing_plan(const Scanner& scanner, std::int64_t pairs, std::i
                                                          .places = places,
                                                          .grid = grid,
                                                          .seed = settings.seed});
-  if (lattice.sample.is_lattice()) return {lattice.sample, lattice.sample.replicates, lattice.share_of_error};
+  if (lattice.sample.is_lattice())
+    return {lattice.sample, lattice.sample.replicates, lattice.share_of_error, lattice.lines_for_one};
   const std::int64_t draws =
       std::min(settings.replicate_pairs, std::max<std::int64_t>(settings.sampled_pairs / group, 1));
   constexpr std::int64_t most_groups = 1 << 24;

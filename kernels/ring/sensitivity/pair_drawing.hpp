@@ -22,7 +22,7 @@ inline constexpr int replicate_group = 8;  // of which the last is held out; a s
 struct DrawingPlan {
   PairSample sample;
   int most;                   // replicates that may be drawn of it
-  double share_of_error = 1;  // as ChosenLattice has it
+  double share_of_error = 1, lines_for_one = 1;  // as ChosenLattice has them
 };
 
 class PairDrawing {

@@ -141,7 +141,7 @@ double deviations_at_random(const std::vector<LinesInCells>& points, std::int64_
 struct BestLattice {
   std::int64_t prime = 0;  // 0: none is good
   std::int32_t multiplier = 0;
-  double share_of_error = 1;
+  double share_of_error = 1, lines_for_one = 1;  // as ChosenLattice has them
 };
 
 /// The lattice whose sums have the least variance, of primes from the least to a third more, or to 7 where that is more.
@@ -163,13 +163,13 @@ BestLattice best_lattice(const Scanner& scanner, const PairList& list, const Lat
     const double least_of_all = *std::min_element(sums.begin() + 1, sums.end());
     const auto least_sum =
         std::find_if(sums.begin() + 1, sums.end(), [&](double sum) { return sum <= alike * least_of_all; });
-    if (alike * *least_sum * static_cast<double>(prime) >= variance ||
-        *least_sum > 0.5 * deviations_at_random(lines, prime))
-      continue;
+    const double at_random = deviations_at_random(lines, prime);
+    if (alike * *least_sum * static_cast<double>(prime) >= variance || *least_sum > 0.5 * at_random) continue;
     variance = *least_sum * static_cast<double>(prime);
     const auto multiplier = static_cast<std::int32_t>(least_sum - sums.begin());
     const double apart = deviations(lines, step, multiplier);
-    best = {prime, multiplier, std::max(apart > 0 ? std::sqrt(*least_sum / apart) : 1, least_share)};
+    best = {prime, multiplier, std::max(apart > 0 ? std::sqrt(*least_sum / apart) : 1, least_share),
+            *least_sum > 0 ? at_random / *least_sum : 1};
   }
   return best;
 }
@@ -198,7 +198,7 @@ ChosenLattice choose_lattice(const Scanner& scanner, const LatticeWish& wish) {
       .seed = wish.seed,
       .lattice = {.step = static_cast<std::int32_t>(best.prime * lattice_replicates), .multiplier = best.multiplier}};
   sample.cells = sample.lattice_cells() * wish.places * lattice_replicates;
-  return {sample, best.share_of_error};
+  return {sample, best.share_of_error, best.lines_for_one};
 }
 
 }  // namespace tofstream::detail

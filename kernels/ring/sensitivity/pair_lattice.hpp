@@ -27,6 +27,7 @@ struct ChosenLattice {
   /// The error of the sum over both replicates, in parts of the error that two replicates would have that know nothing of
   /// each other: each fills the other's gaps.
   double share_of_error = 1;
+  double lines_for_one = 1;  // drawn at random that cover the grid as evenly as one of the lattice
 };
 
 /// The lattice whose sum of the lines through a point varies least with the shift, among those that have at most so

@@ -98,7 +98,7 @@ Sensitivity sensitivity_of_pairs(const SensitivityWork& work, const ProjectorRan
                                  const SensitivityProgress& progress) {
   const ListModeProjector& projector = projectors.first;
   Drawings drawings(work, projectors, stream);
-  const auto [sample, most, share_of_error] = drawings.first().plan();
+  const auto [sample, most, share_of_error, lines_for_one] = drawings.first().plan();
   if (sample.pairs == 0) throw std::invalid_argument("the scanner has no pair of detectors in coincidence");
   const bool exact = sample.exact(), is_lattice = sample.is_lattice();
   const detail::SymmetryGroup symmetries = !exact && !work.mu.any() && !work.scanner.poses && work.settings.symmetric
@@ -128,6 +128,7 @@ Sensitivity sensitivity_of_pairs(const SensitivityWork& work, const ProjectorRan
     if (exact || result.relative_error <= work.settings.error) break;
     expected = check = replicates_for(work.settings.error, drawn, result.relative_error, most);
   }
+  if (!exact) result.random_lines = lines_for_one * static_cast<double>(result.projected) * symmetries.count;
   result.image = mean.image();
   result.noise = mean.noise();
   return result;

@@ -39,6 +39,7 @@ struct Sensitivity {
   std::int64_t projected = 0;  // of these, those that could touch the image
   double relative_error = 0;   // RMS standard error of the voxels / RMS of the voxels; 0 where exact
   int symmetries = 1;          // that a sample was averaged over
+  double random_lines = 0;     // drawn at random that would cover the image as evenly; 0 where exact
   SampleNoise noise;           // of a sample: what EM must know of it
 };
 

@@ -40,6 +40,8 @@ TEST_CASE("a sensitivity of less than four random lines for each event is told, 
   const std::string few = said_of(40'000, "exact_pairs: 0, sampled_pairs: 16000");
   CHECK_MESSAGE(few.find("lines drawn at random, less than four for each event") != std::string::npos, few);
   CHECK(said_of(4'000, "exact_pairs: 0, sampled_pairs: 1000000").empty());
-  CHECK(said_of(40'000, "exact_pairs: 2000000").empty());  // evenly chosen
+  CHECK(said_of(40'000, "exact_pairs: 2000000").empty());  // evenly chosen, and so are these:
+  const std::string evenly = said_of(300'000, "exact_pairs: 500000, error: 0.9");
+  CHECK_MESSAGE(evenly.find("less than four for each event") != std::string::npos, evenly);
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -68,12 +68,14 @@ TEST_CASE("what is found is of all pairs, of a lattice of them or of a sample, a
     Sensitivity stored = some_result();
     stored.exact = exact;
     stored.is_lattice = is_lattice;
+    stored.random_lines = exact ? 0 : 1.5e8;
     if (exact || is_lattice) stored.noise = {};
     cache.store(key, stored);
     const auto found = cache.load(key);
     REQUIRE(found.has_value());
     CHECK(found->exact == exact);
     CHECK(found->is_lattice == is_lattice);
+    CHECK(found->random_lines == stored.random_lines);
     CHECK(found->noise.empty() == (exact || is_lattice));
   }
 }

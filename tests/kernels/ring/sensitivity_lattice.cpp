@@ -64,6 +64,10 @@ void check_pairs(const CoarseSums& sums) {
   REQUIRE(!sums.drawn.is_lattice);
   CHECK(!sums.lattice.exact);
   CHECK(sums.lattice.noise.empty());
+  CHECK(sums.drawn.random_lines == static_cast<double>(sums.drawn.projected));
+  // As many random lines would leave its error.
+  CHECK(sums.drawn_error * std::sqrt(sums.drawn.random_lines / sums.lattice.random_lines) ==
+        approx(sums.lattice_error).epsilon(0.4));
   CHECK(sums.lattice.drawn < sums.lattice.pairs / 12);
   CHECK(static_cast<double>(sums.drawn.drawn) == approx(static_cast<double>(sums.lattice.drawn)).epsilon(0.01));
 }
