@@ -41,9 +41,9 @@ SensitivitySettings sample_settings(const PairSensitivitySettings& p) {
   return settings;
 }
 
-// A batch's sum goes in a message, for which a GPU would wait longer than it projects.
-bool are_shared_by_processes(const ProjectorRanks& projectors) {
-  return rank_group() && projectors.first.backend() == Backend::cpu;
+// The sum of a batch of lines comes in a message, for which a GPU would wait longer than it projects.
+bool are_shared_by_processes(const ProjectorRanks& projectors, const Scanner& scanner) {
+  return rank_group() && !(scanner.lines && projectors.first.backend() == Backend::cuda);
 }
 
 Sensitivity compute_or_load(const PairSensitivitySettings& p, const Scanner& scanner, const ProjectorRanks& projectors,
@@ -53,7 +53,8 @@ Sensitivity compute_or_load(const PairSensitivitySettings& p, const Scanner& sca
     context.log().info("computing the sensitivity image");
     std::optional<Turn> turn(context.take_turn());
     std::optional<ProcessesAtSensitivity> processes;
-    if (are_shared_by_processes(projectors)) processes.emplace(*rank_group(), projectors.first.grid(), context);
+    if (are_shared_by_processes(projectors, scanner))
+      processes.emplace(*rank_group(), projectors.first.grid(), projectors.first.backend(), context);
     const ProjectorRanks ranks =
         processes ? ProjectorRanks(projectors.first, *processes, rank_group()->ranks()) : projectors;
     return compute_sensitivity(scanner, ranks, settings, mu, nullptr, [&](double done) {

@@ -1,4 +1,4 @@
-// Batches of a sensitivity for other processes: see sensitivity_ranks.hpp.
+// Sums of a sensitivity by other processes: see sensitivity_ranks.hpp.
 #include "gadgets/ring/sensitivity_ranks.hpp"
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace {
 class ProcessAtSensitivity final : public SensitivityRank {
  public:
   ProcessAtSensitivity(RankGroup& group, int rank, std::uint32_t session, const SensitivityWork& work,
-                       std::int64_t voxels, const PassClock& clock)
-      : channel_(group, rank, session), scanner_(work.scanner), voxels_(voxels), clock_(clock) {}
+                       std::int64_t voxels, Memory memory, const PassClock& clock)
+      : channel_(group, rank, session), scanner_(work.scanner), voxels_(voxels), memory_(memory), clock_(clock) {}
   ~ProcessAtSensitivity() override { channel_.send(RankMessageKind::close, {}); }
   ProcessAtSensitivity(const ProcessAtSensitivity&) = delete;
   ProcessAtSensitivity& operator=(const ProcessAtSensitivity&) = delete;
@@ -26,10 +26,10 @@ class ProcessAtSensitivity final : public SensitivityRank {
     channel_.answer(RankMessageKind::ready, wait_for([] { return std::chrono::seconds(60); }));
   }
 
-  std::int64_t project_pairs(int replicate, std::int64_t batch, float* sum) override {
+  std::int64_t project_pairs(int replicate, std::int64_t part, float* sum) override {
     wire::PackWriter to;
     to.value(std::int64_t{replicate});
-    to.value(batch);
+    to.value(part);
     return answer(RankMessageKind::pairs, to, sum);
   }
 
@@ -60,21 +60,24 @@ class ProcessAtSensitivity final : public SensitivityRank {
     from.require_end();
     if (lines == 0) return 0;
     if (static_cast<std::int64_t>(voxels.size()) != voxels_) wire::PackReader::refuse("a sum is not the image's");
-    std::ranges::copy(voxels, sum);
+    detail::copy(sum, memory_, voxels.data(), Memory::host, voxels.size_bytes(), nullptr);
+    if (!on_host(memory_)) synchronize(nullptr);
     return lines;
   }
 
   RankChannel channel_;
   const Scanner& scanner_;
   const std::int64_t voxels_;
+  const Memory memory_;  // of a sum here
   const PassClock& clock_;
 };
 
 }  // namespace
 
-ProcessesAtSensitivity::ProcessesAtSensitivity(RankGroup& group, const Grid& grid, Context& context)
+ProcessesAtSensitivity::ProcessesAtSensitivity(RankGroup& group, const Grid& grid, Backend backend, Context& context)
     : group_(group),
       grid_(grid),
+      backend_(backend),
       gadget_(context.name()),
       session_(group.new_session(gadget_)),
       clock_(context.cancel_token()) {}
@@ -82,14 +85,16 @@ ProcessesAtSensitivity::ProcessesAtSensitivity(RankGroup& group, const Grid& gri
 std::unique_ptr<SensitivityRank> ProcessesAtSensitivity::open(int rank, const SensitivityWork& work) {
   wire::PackWriter to;
   to.text(gadget_);
-  to.value(RankOpening{.grid = grid_, .ranks = group_.ranks(), .rank = rank, .parts = group_.ranks()});
+  to.value(
+      RankOpening{.grid = grid_, .backend = backend_, .ranks = group_.ranks(), .rank = rank, .parts = group_.ranks()});
   pack(to, work);
-  auto process = std::make_unique<ProcessAtSensitivity>(group_, rank, session_, work, grid_.voxels(), clock_);
+  auto process =
+      std::make_unique<ProcessAtSensitivity>(group_, rank, session_, work, grid_.voxels(), memory_of(backend_), clock_);
   process->begin(to.take());
   return process;
 }
 
-// A batch counts as one datum.
+// A sum counts as one datum.
 void ProcessesAtSensitivity::first_took(std::chrono::steady_clock::duration time) {
   clock_.note(1, std::chrono::duration<double>(time).count());
 }

@@ -15,8 +15,8 @@ namespace tofstream {
 /// The processes of rank_group() at one sensitivity of a gadget.
 class ProcessesAtSensitivity final : public RanksElsewhere {
  public:
-  /// For the gadget's projector on this grid. `context` outlives it.
-  ProcessesAtSensitivity(RankGroup& group, const Grid& grid, Context& context);
+  /// For the gadget's projector on this grid, on everybody's own device of the backend. `context` outlives it.
+  ProcessesAtSensitivity(RankGroup& group, const Grid& grid, Backend backend, Context& context);
 
   /// Throws what the projector's maker throws there.
   std::unique_ptr<SensitivityRank> open(int rank, const SensitivityWork& work) override;
@@ -26,6 +26,7 @@ class ProcessesAtSensitivity final : public RanksElsewhere {
  private:
   RankGroup& group_;
   const Grid grid_;
+  const Backend backend_;
   const std::string gadget_;
   const std::uint32_t session_;
   PassClock clock_;

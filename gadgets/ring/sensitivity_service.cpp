@@ -55,10 +55,14 @@ class SensitivityService final : public RankService {
  public:
   SensitivityService(const ProjectorKind& kind, const PipelineGadget& gadget, const RankOpening& opening,
                      wire::PackReader& from)
-      : received_(from), record_(gadget.name), context_(record_) {
+      : received_(from),
+        record_(gadget.name),
+        context_(record_),
+        memory_(memory_of(opening.backend)),
+        device_(opening.backend == Backend::cuda ? cuda_device_name() : "cpu") {
     const MutedLog said_by_the_first;
     projector_ = spread_where_asked(kind.make(projector_params(kind.params, kind.default_params(), gadget).get(),
-                                              opening.grid, Backend::cpu, *received_.scanner, context_),
+                                              opening.grid, opening.backend, *received_.scanner, context_),
                                     received_.scanner);
     rank_ = make_sensitivity_rank(received_.work(), *projector_);
   }
@@ -70,21 +74,23 @@ class SensitivityService final : public RankService {
 
   std::vector<wire::PackedPiece> project(const RankMessage& asked) override {
     wire::PackReader from(*asked.body);
-    const auto sum = std::make_shared<Image>(Image::zeros(projector_->grid()));
+    Image sum = Image::zeros(projector_->grid(), memory_);
     std::int64_t lines = 0;
     if (asked.kind == RankMessageKind::pairs) {
       const auto replicate = from.value<std::int64_t>(0, 1 << 30, "no replicate of a sample");
-      const auto batch = from.value<std::int64_t>(0, std::int64_t{1} << 40, "no batch of a sample");
+      const auto part = from.value<std::int64_t>(0, std::int64_t{1} << 40, "no part of a sample");
       from.require_end();
-      lines = rank_->project_pairs(static_cast<int>(replicate), batch, sum->voxels.data());
+      lines = rank_->project_pairs(static_cast<int>(replicate), part, sum.voxels.data());
     } else {
       EventBatch batch = read_lines(from);
       from.require_end();
-      lines = rank_->project_lines(std::move(batch), sum->voxels.data());
+      lines = rank_->project_lines(std::move(batch), sum.voxels.data());
     }
     wire::PackWriter to;
     to.value(lines);
-    to.array(lines > 0 ? std::span<const float>(sum->voxels.span()) : std::span<const float>(), sum);
+    if (lines == 0) sum = {};
+    const auto sent = std::make_shared<const Image>(on_host(memory_) ? std::move(sum) : sum.to(Memory::host));
+    to.array(std::span<const float>(sent->voxels.span()), sent);
     return to.take();
   }
 
@@ -104,7 +110,8 @@ class SensitivityService final : public RankService {
   Context context_;
   std::unique_ptr<ListModeProjector> projector_;
   std::unique_ptr<SensitivityRank> rank_;
-  const std::string device_ = "cpu";
+  const Memory memory_;
+  const std::string device_;
 };
 
 // For the gadget that the message names: makes its projector, and answers batches of pairs and of lines with their

@@ -13,7 +13,7 @@ class LocalSensitivityRank final : public SensitivityRank {
  public:
   LocalSensitivityRank(const SensitivityWork& work, ListModeProjector& projector, Stream stream);
 
-  std::int64_t project_pairs(int replicate, std::int64_t batch, float* sum) override;
+  std::int64_t project_pairs(int replicate, std::int64_t part, float* sum) override;
   std::int64_t project_lines(EventBatch lines, float* sum) override;
   /// How it draws pairs, where it does.
   const PairDrawing& drawing() const { return *drawing_; }

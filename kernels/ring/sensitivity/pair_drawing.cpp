@@ -40,13 +40,21 @@ PairDrawing::PairDrawing(const SensitivityWork& work, ListModeProjector& project
       projector_(projector),
       reach_(projector.grid(), projector.reach_mm()),
       capacity_(std::max<std::int64_t>(std::min(work.settings.batch_pairs, plan_.sample.draws()), 1)),
+      batches_a_sum_(std::max<std::int64_t>(work.settings.pairs_a_voxel * projector.grid().voxels() / capacity_, 1)),
       batch_(capacity_, memory_of(projector.backend()), stream),
       stream_(stream) {
   if (work.mu.object) attenuation_.emplace_back(*work.mu.object, projector.backend());
   if (work.mu.hardware) hardware_.emplace_back(*work.mu.hardware, projector.backend());
 }
 
-std::int64_t PairDrawing::project(int replicate, std::int64_t batch, float* sum) {
+std::int64_t PairDrawing::project(int replicate, std::int64_t part, float* sum) {
+  const std::int64_t all = batches(), parts = sums(), end = all * (part + 1) / parts;
+  std::int64_t lines = 0;
+  for (std::int64_t batch = all * part / parts; batch < end; ++batch) lines += project_batch(replicate, batch, sum);
+  return lines;
+}
+
+std::int64_t PairDrawing::project_batch(int replicate, std::int64_t batch, float* sum) {
   const std::int64_t begin = batch * capacity_, end = std::min(begin + capacity_, plan_.sample.draws());
   const PosesView poses = posed_.view();
   batch_.draw({list_.view(), plan_.sample, reach_, replicate, poses}, begin, end);

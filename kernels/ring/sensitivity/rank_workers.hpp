@@ -19,8 +19,8 @@ namespace tofstream::detail {
 
 struct RankAtWork {
   std::shared_ptr<SensitivityRank> rank;
-  Image sum;               // of a batch, in the memory of its projector; the first rank has none
-  std::int64_t lines = 0;  // of the last batch
+  Image sum;               // of pairs or lines, in the memory of its projector; the first rank has none
+  std::int64_t lines = 0;  // of the last sum
 };
 
 class RankWorkers {

@@ -1,6 +1,6 @@
 // Voxel by voxel and in either memory: sums of projected batches, the mean of replicates with its spread, and the mean
-// of the replicates that are held out. A batch has so few lines that the rounding of a float sum does not matter;
-// batches are added in double. Internal to the sensitivity.
+// of the replicates that are held out. A sum has so few lines a voxel that its rounding in float does not matter
+// (some 1e-6 of a voxel where 2000 lines meet it); sums are added in double. Internal to the sensitivity.
 #pragma once
 
 #include <cstdint>

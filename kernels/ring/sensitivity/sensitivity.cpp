@@ -38,45 +38,55 @@ void validate(const SensitivitySettings& s) {
   if (!(s.error > 0)) refuse("error", s.error);
   if (s.replicate_pairs < 1 || s.replicate_pairs > most) refuse("replicate_pairs", s.replicate_pairs);
   if (s.batch_pairs < 1 || s.batch_pairs > most) refuse("batch_pairs", s.batch_pairs);
+  constexpr std::int64_t most_a_voxel = 1000;  // of a float sum
+  if (s.pairs_a_voxel < 0 || s.pairs_a_voxel > most_a_voxel) refuse("pairs_a_voxel", s.pairs_a_voxel);
 }
 
-/// All ranks' drawings. A batch is one rank's, whose sum is added to the replicate in the order of the batches: the bits
-/// do not depend on the number of ranks where those of a batch are always the same.
+/// All ranks' drawings. Each sum is one rank's, and is added to the replicate in the order of the sums: the bits do not
+/// depend on the number of ranks where those of a sum are always the same.
 class Drawings {
  public:
   Drawings(const SensitivityWork& work, const ProjectorRanks& projectors, Stream stream)
       : memory_(memory_of(projectors.first.backend())),
         stream_(stream),
         first_(std::make_shared<detail::LocalSensitivityRank>(work, projectors.first, stream)),
-        ranks_(work, projectors, first_) {}
+        ranks_(work, projectors, first_),
+        shared_by_(pays_to_share(projectors) ? ranks_.size() : 1) {}
 
   const detail::PairDrawing& first() const { return first_->drawing(); }
 
-  /// The replicates [first, end) into the mean. Calls after(replicates that are done) after each batch. Returns how many
+  /// The replicates [first, end) into the mean. Calls after(replicates that are done) after each sum. Returns how many
   /// lines could touch the image.
   template <class After>
   std::int64_t add(int first, int end, detail::ReplicateMean& mean, const After& after) {
-    const std::int64_t batches = first_->drawing().batches(), all = (end - first) * batches;
+    const std::int64_t sums = first_->drawing().sums(), all = (end - first) * sums;
     std::int64_t projected = 0;
-    for (std::int64_t begin = 0; begin < all; begin += ranks_.size()) {
-      const int taken = static_cast<int>(std::min<std::int64_t>(ranks_.size(), all - begin));
+    for (std::int64_t begin = 0; begin < all; begin += shared_by_) {
+      const int taken = static_cast<int>(std::min<std::int64_t>(shared_by_, all - begin));
       ranks_.side_by_side(taken, [&](int rank, detail::RankAtWork& r) {
         const std::int64_t number = begin + rank;
-        r.lines = r.rank->project_pairs(first + static_cast<int>(number / batches), number % batches,
+        r.lines = r.rank->project_pairs(first + static_cast<int>(number / sums), number % sums,
                                         rank == 0 ? mean.batch() : r.sum.voxels.data());
       });
       for (int rank = 0; rank < taken; ++rank) {
-        take_batch(rank, mean);
+        take_sum(rank, mean);
         projected += ranks_[rank].lines;
-        if ((begin + rank + 1) % batches == 0) mean.end_replicate();
-        after(static_cast<double>(begin + rank + 1) / static_cast<double>(batches));
+        if ((begin + rank + 1) % sums == 0) mean.end_replicate();
+        after(static_cast<double>(begin + rank + 1) / static_cast<double>(sums));
       }
     }
     return projected;
   }
 
  private:
-  void take_batch(int rank, detail::ReplicateMean& mean) {
+  // The sum of another process comes in a message, which takes as long as a GPU takes for some pairs a voxel.
+  bool pays_to_share(const ProjectorRanks& projectors) const {
+    constexpr std::int64_t least_pairs_a_voxel = 4;
+    return !projectors.elsewhere || on_host(memory_) ||
+           first_->drawing().pairs_of_sum() >= least_pairs_a_voxel * projectors.first.grid().voxels();
+  }
+
+  void take_sum(int rank, detail::ReplicateMean& mean) {
     detail::RankAtWork& r = ranks_[rank];
     if (r.lines == 0) return;
     if (rank > 0) {
@@ -92,6 +102,7 @@ class Drawings {
   Stream stream_;
   std::shared_ptr<detail::LocalSensitivityRank> first_;
   detail::RankWorkers ranks_;
+  int shared_by_;  // so many ranks
 };
 
 Sensitivity sensitivity_of_pairs(const SensitivityWork& work, const ProjectorRanks& projectors, Stream stream,
@@ -138,8 +149,11 @@ Sensitivity sensitivity_of_pairs(const SensitivityWork& work, const ProjectorRan
 
 SensitivitySettings default_sensitivity(Backend backend) {
   if (backend == Backend::cpu) return {};
-  return {
-      .exact_pairs = 2'000'000'000, .error = 0.005, .sampled_pairs = std::int64_t{1} << 31, .replicate_pairs = 1 << 21};
+  return {.exact_pairs = 2'000'000'000,
+          .error = 0.005,
+          .sampled_pairs = std::int64_t{1} << 31,
+          .replicate_pairs = 1 << 21,
+          .pairs_a_voxel = 6};
 }
 
 Sensitivity compute_sensitivity(const Scanner& scanner, const ProjectorRanks& projectors,

@@ -24,10 +24,11 @@ struct SensitivitySettings {
   std::uint64_t seed = 1;                      // same seed, same image
   std::int64_t replicate_pairs = 1 << 19;      // of each part of the sample; their spread gives the error
   std::int64_t batch_pairs = 1 << 21;          // pairs drawn and projected at a time
+  std::int64_t pairs_a_voxel = 0;  // batches of about so many are projected into one float sum; 0: a sum for each
 };
 
 /// The settings that suit a backend: on a GPU forty times as many exact pairs and an error of 0.005, since they cost
-/// little there, and larger parts.
+/// little there, larger parts, and sums of more batches, whose adding up by ranks would take as long as a batch.
 SensitivitySettings default_sensitivity(Backend backend);
 
 struct Sensitivity {
@@ -58,8 +59,8 @@ using SensitivityProgress = std::function<void(double)>;
 /// rest. Throws std::invalid_argument for settings that are not positive, a scanner whose tables are wrong or that has
 /// no pair in coincidence, and a mu map without voxels. The sensitivity of a scanner with recorded `lines` is the
 /// exact sum over these. With `poses` it is the mean over these, each with its share; the object's mu map moves with
-/// it, that of hardware does not. Ranks share the batches of pairs or lines, whose sums are added in their order:
-/// their number changes no bit where a projector gives a batch's sum always alike.
+/// it, that of hardware does not. Ranks share the sums of pairs' or lines' batches, which are added in their order: their
+/// number changes no bit where a projector gives a batch's sum always alike.
 Sensitivity compute_sensitivity(const Scanner& scanner, const ProjectorRanks& projectors,
                                 const SensitivitySettings& settings = {}, MuMaps mu = {}, Stream stream = nullptr,
                                 const SensitivityProgress& progress = {});

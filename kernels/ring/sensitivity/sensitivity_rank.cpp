@@ -23,9 +23,9 @@ LocalSensitivityRank::LocalSensitivityRank(const SensitivityWork& work, ListMode
     if (map) attenuation_.emplace_back(*map, projector.backend());
 }
 
-std::int64_t LocalSensitivityRank::project_pairs(int replicate, std::int64_t batch, float* sum) {
+std::int64_t LocalSensitivityRank::project_pairs(int replicate, std::int64_t part, float* sum) {
   if (!drawing_) throw std::logic_error("a rank that projects lines draws no pairs");
-  return drawing_->project(replicate, batch, sum);
+  return drawing_->project(replicate, part, sum);
 }
 
 std::int64_t LocalSensitivityRank::project_lines(EventBatch lines, float* sum) {

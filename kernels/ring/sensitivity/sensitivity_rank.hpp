@@ -1,5 +1,4 @@
-// What one rank does of a sensitivity that several make: batches of pairs of detectors, or of lines, each projected
-// into a sum of its own. A rank may be another process; then this is the first one's view of it.
+// What one rank does of a sensitivity that several make: sums of pairs of detectors, or of a batch of lines. A rank may be another process; then this is the first one's view of it.
 #pragma once
 
 #include <chrono>
@@ -25,10 +24,11 @@ struct SensitivityWork {
 class SensitivityRank {
  public:
   virtual ~SensitivityRank() = default;
-  /// sum, zeros before, becomes A^T(efficiency x attenuation) of a batch of a replicate's pairs, in the memory of the
-  /// first rank's kind of projector, queued on the rank's stream. Returns how many lines could touch the image; where
-  /// there are none, sum is left as it is. Throws what a projector throws.
-  virtual std::int64_t project_pairs(int replicate, std::int64_t batch, float* sum) = 0;
+  /// sum, zeros before, becomes A^T(efficiency x attenuation) of one of the parts into which a replicate's pairs are cut
+  /// (`settings.pairs_a_voxel`), in the memory of the first rank's kind of projector, queued on the rank's stream.
+  /// Returns how many lines could touch the image; where there are none, sum is left as it is. Throws what a projector
+  /// throws.
+  virtual std::int64_t project_pairs(int replicate, std::int64_t part, float* sum) = 0;
   /// The same of lines on the host, as RecordedLines gives them. Returns their number.
   virtual std::int64_t project_lines(EventBatch lines, float* sum) = 0;
 };
@@ -43,7 +43,7 @@ class RanksElsewhere {
   virtual ~RanksElsewhere() = default;
   /// On a thread of the rank's own, on which all that it gives is used too.
   virtual std::unique_ptr<SensitivityRank> open(int rank, const SensitivityWork& work) = 0;
-  /// A batch has taken the first rank so long, which is the others' measure.
+  /// A sum has taken the first rank so long, which is the others' measure.
   virtual void first_took(std::chrono::steady_clock::duration time) = 0;
   /// Nobody needs what the others project: their waits end.
   virtual void give_up() = 0;
