@@ -54,6 +54,23 @@ TEST_CASE("bench scaling predicts a cluster from one host's results, and says th
   CHECK(slower.json()["predicted"][0]["predicted_s"].get<double>() == approx(1 + 10 * (4e-3 + 0.25e-3)));
 }
 
+TEST_CASE("bench scaling times iterations and sensitivities by ranks of a CPU") {
+  const auto made = run_bench(
+      "scaling --backend cpu --scanner demo_ring --events 20000 --size 20 20 10 --voxel 12 --subsets 2 --iterations 2 "
+      "--ranks 1 2 --projector blobs --sensitivity-pairs 20000 --json");
+  REQUIRE_MESSAGE(made.code == 0, made.err);
+  const auto report = made.json();
+  REQUIRE(report["results"].size() == 2);
+  REQUIRE(report["sensitivity"].size() == 2);
+  for (const auto& row : report["sensitivity"]) {
+    CHECK(row["projector"] == "blobs");
+    CHECK(row["pairs"].get<double>() > 10'000);
+    CHECK(row["of_pairs"].get<double>() > 1e6);
+    CHECK(row["nrms_to_one"].get<double>() < 1e-6);
+  }
+  CHECK(report["sensitivity"][0]["of_ideal"] == 1);
+}
+
 TEST_CASE("bench scaling refuses clusters and results that say too little, in one line") {
   const ClusterFolder in;
   const auto refusal = [&](const std::string& yaml) {

@@ -341,6 +341,33 @@ TEST_CASE("processes with a GPU each have the image of threads, bit for bit, whi
   }
 }
 
+TEST_CASE("processes with a GPU each share a sensitivity, whose file in the cache has the bits of one's") {
+  if (!two_gpus_with_nccl_or_skip()) return;
+  const TemporaryFolder folder;
+  std::string expected;
+  for (const int ranks : {1, 2}) {
+    CAPTURE(ranks);
+    const auto cache = folder / fmt::format("of_{}", ranks);
+    const int port = free_port();
+    Processes processes;
+    for (int rank = 0; rank < ranks; ++rank)
+      processes.push_back(std::make_unique<RankProcess>(
+          "XDG_CACHE_HOME=" + cache.string(),
+          on_gpus(folder / fmt::format("out_{}", ranks),
+                  "--set projected.sensitivity.cache=true --set image.size=[10,10,5] " +
+                      (ranks > 1 ? fmt::format("--join 127.0.0.1:{} --rank {}/{}", port, rank, ranks)
+                                 : std::string("--join none")))));
+    check_all_done(processes);
+    std::vector<std::string> files;
+    for (const auto& file : std::filesystem::recursive_directory_iterator(cache))
+      if (file.is_regular_file()) files.push_back(text_of(file.path()));
+    REQUIRE(files.size() == 1);
+    if (ranks == 1) expected = files[0];
+    CHECK(!files[0].empty());
+    CHECK(files[0] == expected);
+  }
+}
+
 TEST_CASE("a process that is killed or throws where images go by NCCL ends the run within ten seconds") {
   if (!two_gpus_with_nccl_or_skip()) return;
   const TemporaryFolder folder;

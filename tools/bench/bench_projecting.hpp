@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "kernels/blob/blob.hpp"
 #include "kernels/cuda/stopwatch.hpp"
 #include "kernels/ring/tor/tor.hpp"
 #include "kernels/types/image.hpp"
@@ -23,6 +24,13 @@ inline TorSettings tor_settings(const Grid& grid, double tube_width_voxels, Cuda
   const float radius =
       0.5f * static_cast<float>(tube_width_voxels) * std::max({grid.voxel_mm.x, grid.voxel_mm.y, grid.voxel_mm.z});
   return {.response = RadialResponse::gaussian(0.86f * radius, radius), .cuda_path = path};
+}
+
+/// The standard blobs on two lattices of the voxels' edge.
+inline Grid with_standard_blobs(Grid grid) {
+  constexpr float alpha = 8.3689f;
+  grid.blob = {uniform_blob_radius_mm(grid.voxel_mm.x, alpha), alpha};
+  return grid;
 }
 
 /// Voxels uniform in [0.5, 1.5), the same at every call.

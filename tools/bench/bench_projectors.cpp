@@ -12,7 +12,6 @@
 #include <tbb/global_control.h>
 #include <tbb/task_arena.h>
 
-#include "kernels/blob/blob.hpp"
 #include "kernels/cuda/stopwatch.hpp"
 #include "kernels/ring/blob/blob_projector.hpp"
 #include "kernels/ring/joseph/joseph.hpp"
@@ -57,12 +56,8 @@ const std::map<std::string, CudaPath> cuda_paths = {{"automatic", CudaPath::auto
                                                     {"tiled", CudaPath::tiled},
                                                     {"paper", CudaPath::paper}};
 
-// The workload's voxels, or the standard blobs on two lattices of the same edge.
 Grid image_grid(const ProjectorCase& c) {
-  Grid grid = c.workload.grid;
-  constexpr float alpha = 8.3689f;
-  if (c.projector == "blobs") grid.blob = {uniform_blob_radius_mm(grid.voxel_mm.x, alpha), alpha};
-  return grid;
+  return c.projector == "blobs" ? with_standard_blobs(c.workload.grid) : c.workload.grid;
 }
 
 std::unique_ptr<ListModeProjector> make_right(const ProjectorCase& c, const ProjectorsOptions& options, CudaPath path) {

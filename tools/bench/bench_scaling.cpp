@@ -18,12 +18,14 @@
 #include "kernels/em/em_update.hpp"
 #include "kernels/em/image_sum.hpp"
 #include "kernels/memory/devices.hpp"
+#include "kernels/ring/blob/blob_projector.hpp"
 #include "kernels/ring/joseph/joseph.hpp"
 #include "tools/bench/bench.hpp"
 #include "tools/bench/bench_projecting.hpp"
 #include "tools/bench/long_list.hpp"
 #include "tools/bench/machine.hpp"
 #include "tools/bench/scaling_model.hpp"
+#include "tools/bench/scaling_sensitivity.hpp"
 #include "tools/bench/verdict.hpp"
 #include "tools/command/errors.hpp"
 
@@ -36,7 +38,7 @@ using Clock = std::chrono::steady_clock;
 
 struct ScalingOptions {
   std::string scanner = "long_axial", backend = "cuda", from = "gpu", predict, results = "scaling.json", output;
-  double events = 1e9;
+  double events = 1e9, sensitivity_pairs = 0;
   std::vector<int> size = {200, 200, 300}, ranks;
   double voxel_mm = 2, tube_width_voxels = 3;
   int subsets = 10, iterations = 3;
@@ -143,7 +145,13 @@ Undivided measure_undivided(const Grid& grid, Backend backend) {
   return cost;
 }
 
-/// The share of the ideal that the users were promised, of 1e9 events of long_axial.
+Grid grid_of(const ScalingOptions& options, const std::string& projector) {
+  const auto edge = static_cast<float>(options.voxel_mm);
+  const Grid grid = Grid::centred(options.size[0], options.size[1], options.size[2], {edge, edge, edge});
+  return projector == "blobs" ? with_standard_blobs(grid) : grid;
+}
+
+/// The share of the ideal that is wanted of 1e9 events of long_axial.
 double goal_of(const std::string& projector, int ranks) {
   const bool joseph = projector == "joseph";
   if (ranks == 2) return joseph ? 0.97 : 0.98;
@@ -198,6 +206,8 @@ ProjectorAlone::Make maker(const ScalingOptions& options, const std::string& pro
   return [&options, projector, grid]() -> std::unique_ptr<ListModeProjector> {
     if (projector == "joseph")
       return make_joseph_projector(grid, {.deterministic = options.deterministic}, options.where());
+    if (projector == "blobs")
+      return make_blob_projector(grid, {.deterministic = options.deterministic}, options.where());
     TorSettings settings = tor_settings(grid, options.tube_width_voxels, CudaPath::automatic);
     settings.deterministic = options.deterministic;
     return make_tor_projector(grid, settings, options.where());
@@ -205,7 +215,8 @@ ProjectorAlone::Make maker(const ScalingOptions& options, const std::string& pro
 }
 
 void measure(const ScalingOptions& options, const std::string& projector, const std::vector<EventSubset>& subsets,
-             const Grid& grid, const Undivided& cost, ordered_json& rows) {
+             const Undivided& cost, ordered_json& rows) {
+  const Grid grid = grid_of(options, projector);
   Timed one;
   for (const int ranks : numbers_of_ranks(options)) {
     const Division division{.ranks = ranks, .parts = options.deterministic ? usual_deterministic_parts : ranks};
@@ -220,6 +231,24 @@ void measure(const ScalingOptions& options, const std::string& projector, const 
                  timed.adding_s, row["nrms_to_one"].get<double>());
     std::fflush(stdout);
   }
+}
+
+ordered_json measure_sensitivity(const ScalingOptions& options, const Scanner& scanner) {
+  ordered_json all = ordered_json::array();
+  for (const std::string& projector : options.projectors) {
+    const auto rows =
+        sensitivity_rows(scanner, static_cast<std::int64_t>(options.sensitivity_pairs), numbers_of_ranks(options),
+                         maker(options, projector, grid_of(options, projector)));
+    for (ordered_json row : rows) {
+      row["projector"] = projector;
+      if (!options.json)
+        fmt::print("{:<8} {:>5} sensitivity of {} pairs {:.3f} s, {:.1f}% of the ideal\n", projector,
+                   row["ranks"].get<int>(), row["pairs"].get<std::int64_t>(), row["seconds"].get<double>(),
+                   100 * row["of_ideal"].get<double>());
+      all.push_back(std::move(row));
+    }
+  }
+  return all;
 }
 
 /// Of a cluster, from the results of one host.
@@ -250,12 +279,12 @@ void bench_scaling(const ScalingOptions& options) {
   }
   const RingScanner ring =
       from_input([&] { return formats::read_ring_scanner(find_shared("scanners", options.scanner)); });
-  const auto edge = static_cast<float>(options.voxel_mm);
-  const Grid grid = Grid::centred(options.size[0], options.size[1], options.size[2], {edge, edge, edge});
+  const Grid grid = grid_of(options, "voxels");
   const auto count = static_cast<std::int64_t>(options.events);
   const bool on_gpu = options.where() == Backend::cuda;
   const Memory drawn_to = on_gpu ? Memory::pinned : Memory::host;
-  const Batches drawn = draw_long_list(make_scanner(ring), grid, count, drawn_to);
+  const auto scanner = make_scanner(ring);
+  const Batches drawn = draw_long_list(scanner, grid, count, drawn_to);
   const Batches batches = on_gpu && options.from == "gpu" ? copied(drawn, Memory::device) : drawn;
   const Undivided cost = measure_undivided(grid, options.where());
   report.update({{"scanner", options.scanner},
@@ -269,14 +298,16 @@ void bench_scaling(const ScalingOptions& options) {
                  {"copy_of_image_ms", 1e3 * cost.copy_s},
                  {"adding_an_image_ms", 1e3 * cost.add_s}});
   if (!options.json)
-    fmt::print("{} events of {} from {}, {} subsets; seconds an iteration\n{:<8} {:>5} {:>9} {:>9} {:>9} {:>9} {:>11} "
-               "{:>9} {:>9} {:>9}\n",
-               count, options.scanner, on_gpu ? options.from : "host", options.subsets, "", "ranks", "first", "later",
-               "of ideal", "of ideal", "predicted", "waiting", "adding", "nrms");
+    fmt::print(
+        "{} events of {} from {}, {} subsets; seconds an iteration\n{:<8} {:>5} {:>9} {:>9} {:>9} {:>9} {:>11} "
+        "{:>9} {:>9} {:>9}\n",
+        count, options.scanner, on_gpu ? options.from : "host", options.subsets, "", "ranks", "first", "later",
+        "of ideal", "of ideal", "predicted", "waiting", "adding", "nrms");
   ordered_json rows = ordered_json::array();
   for (const std::string& projector : options.projectors)
-    measure(options, projector, cut(batches, options.subsets, options.iterations), grid, cost, rows);
+    measure(options, projector, cut(batches, options.subsets, options.iterations), cost, rows);
   report["results"] = rows;
+  if (options.sensitivity_pairs > 0) report["sensitivity"] = measure_sensitivity(options, *scanner);
   write_report(report, options.json, options.output);
   end_by_verdict(rows, {"projector", "ranks"});
 }
@@ -289,11 +320,15 @@ std::function<void()> declare_scaling(Command& line) {
       .expected(3)
       .within(1, 4096);
   line.add_option("--voxel", options->voxel_mm, "Edge of a voxel in mm (default: 2)").within(0.1, 100.0);
-  line.add_option("--projector", options->projectors, "joseph, tor (default: both)").one_of({"joseph", "tor"});
+  line.add_option("--projector", options->projectors, "joseph, tor, blobs (default: joseph tor)")
+      .one_of({"joseph", "tor", "blobs"});
   line.add_option("--tube", options->tube_width_voxels, "Tube width of the TOR in voxels (default: 3)")
       .within(0.5, 64.0);
   line.add_option("--ranks", options->ranks, "Numbers of GPUs, 1 first (default: 1, 2, 4, ... of the host's)")
       .within(1, 64);
+  line.add_option("--sensitivity-pairs", options->sensitivity_pairs,
+                  "Time the sensitivity of about so many pairs of detectors too (default: 0, none)")
+      .within(0.0, 1e12);
   line.add_option("--subsets", options->subsets, "Subsets (default: 10)").within(1, 10000);
   line.add_option("--iterations", options->iterations, "Iterations, 2 at least (default: 3)").within(2, 100);
   line.add_option("--from", options->from, "Where the events are: gpu (the first one), pinned (default: gpu)")

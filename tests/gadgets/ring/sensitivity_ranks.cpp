@@ -119,7 +119,7 @@ Sensitivity by_processes(const Scanner& scanner, int ranks, const SensitivitySet
   Sensitivity made;
   {
     TestContext context("joseph_projector");
-    ProcessesAtSensitivity processes(group, shared_grid, context);
+    ProcessesAtSensitivity processes(group, shared_grid, Backend::cpu, context);
     made = compute_sensitivity(scanner, {*first, processes, ranks}, settings, mu);
   }
   group.end(0);
@@ -268,7 +268,7 @@ TEST_CASE("a rank that gives no sum of a sensitivity hangs, and one that throws 
     TestContext context("projected");
     const auto began = std::chrono::steady_clock::now();
     {
-      ProcessesAtSensitivity processes(group, shared_grid, context);
+      ProcessesAtSensitivity processes(group, shared_grid, Backend::cpu, context);
       CHECK_THROWS_WITH_AS(compute_sensitivity(*ring, {*first, processes, 2}, all_pairs),
                            doctest::Contains(throws ? "rank 1, on elsewhere: cpu: out of memory"
                                                     : "rank 1, on elsewhere: cpu: it hangs"),

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "kernels/analysis/compare.hpp"
 #include "kernels/memory/devices.hpp"
 #include "kernels/ring/joseph/joseph.hpp"
 #include "kernels/ring/sensitivity/sensitivity.hpp"
@@ -74,8 +75,9 @@ void check_ranks_give_the_same(Backend backend, int most) {
   const auto ring = make_scanner(two_layer_ring());
   const Image mu = cylinder_mu(grid, 20);
   const SensitivitySettings exact{.exact_pairs = std::int64_t{1} << 40, .batch_pairs = 10'000},
+      joined{.exact_pairs = std::int64_t{1} << 40, .batch_pairs = 1'000, .pairs_a_voxel = 3},
       sampled{.exact_pairs = 0, .error = 0.05, .replicate_pairs = 2'500, .batch_pairs = 1'000};
-  for (const SensitivitySettings& settings : {exact, sampled})
+  for (const SensitivitySettings& settings : {exact, joined, sampled})
     for (const Image* attenuation : {static_cast<const Image*>(nullptr), &mu}) {
       const Sensitivity one = by_ranks(*ring, 1, settings, attenuation, backend);
       CHECK(*std::ranges::max_element(one.image.voxels.span()) > 0);
@@ -120,6 +122,21 @@ TEST_CASE("ranks on two GPUs give the bits of one's sensitivity") {
   if (!gpu_or_skip()) return;
   if (cuda_devices() < 2) return skip_test("second GPU", "TOFSTREAM_REQUIRE_GPUS");
   check_ranks_give_the_same(Backend::cuda, 2);
+}
+
+TEST_CASE("a sum of many batches of pairs is that of each batch, and fewer are added up") {
+  const auto ring = make_scanner(two_layer_ring());
+  SensitivitySettings settings{.exact_pairs = std::int64_t{1} << 40, .batch_pairs = 1'000};
+  int batches = 0, sums = 0;
+  const auto projector = joseph();
+  const Sensitivity each = compute_sensitivity(*ring, *projector, settings, {}, nullptr, [&](double) { ++batches; });
+  settings.pairs_a_voxel = 3;  // of 4000 voxels: 12 batches
+  const Sensitivity joined = compute_sensitivity(*ring, *projector, settings, {}, nullptr, [&](double) { ++sums; });
+  CHECK(sums == (batches + 11) / 12);
+  CHECK(joined.projected == each.projected);
+  CHECK(compare(joined.image, each.image).nrms < 1e-6);
+  settings.pairs_a_voxel = -1;
+  CHECK_THROWS_WITH(compute_sensitivity(*ring, *projector, settings), "sensitivity: pairs_a_voxel cannot be -1");
 }
 
 TEST_CASE("ranks share a sensitivity's batches evenly, and an error of one ends it") {
