@@ -141,8 +141,9 @@ void bench_gpu_fleet(const FleetOptions& options) {
   const PrivateTemporaryFolder folder;
   const std::vector<int> gpus =
       from_input([&] { return serve::read_gpus(options.gpus, options.backend == "cpu" ? 64 : cuda_devices()); });
-  const PremadeStream stream = from_input(
-      [&] { return premade_stream(options.scanner, wire::Schema::petsird, options.events, options.frame_events); });
+  const PremadeStream stream = from_input([&] {
+    return premade_stream({options.scanner, wire::Schema::petsird, options.events, options.frame_events});
+  });
   const std::string program = (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "tofstream").string();
   serve::GpuServers servers({.program = program,
                              .arguments = {"--out", (folder.path() / "served").string(), "--at-once", "1"},
@@ -193,8 +194,9 @@ void bench_fleet(const FleetOptions& options) {
   set_log_level("error");
   const PrivateTemporaryFolder folder;
   const auto stream_of = [&](std::uint64_t events) {
-    return from_input(
-        [&] { return premade_stream(options.scanner, wire::Schema::petsird, events, options.frame_events); });
+    return from_input([&] {
+      return premade_stream({options.scanner, wire::Schema::petsird, events, options.frame_events});
+    });
   };
   const PremadeStream small = stream_of(options.small_events), large = stream_of(options.events);
   serve::ServerOptions server_options;

@@ -88,8 +88,9 @@ void bench_ingest(const IngestOptions& options) {
                "spilled bytes");
   for (const std::string& payload : options.payloads) {
     const wire::Schema schema = payload == "petsird" ? wire::Schema::petsird : wire::Schema::tof_coincidences;
-    const PremadeStream stream =
-        from_input([&] { return premade_stream(options.scanner, schema, options.events, options.frame_events); });
+    const PremadeStream stream = from_input([&] {
+      return premade_stream({options.scanner, schema, options.events, options.frame_events});
+    });
     for (const bool journalled : {false, true}) {
       const ordered_json result = measure(options, stream, payload, journalled);
       report["results"].push_back(result);

@@ -7,11 +7,13 @@
 #include <span>
 #include <utility>
 
+#include "gadgets/io/petsird/tof_bins.hpp"
 #include "gadgets/io/petsird/writer.hpp"
 #include "gadgets/io/shared_files.hpp"
 #include "gadgets/ring/io/from_ring.hpp"
 #include "gadgets/ring/io/ring_scanner_yaml.hpp"
 #include "gadgets/wire/stream_header.hpp"
+#include "kernels/ring/simulate/random_pairs.hpp"
 
 namespace tofstream::command {
 
@@ -23,12 +25,25 @@ using Events = std::vector<petsird::CoincidenceEvent>;
 constexpr int payloads = 8;  // drawn at random
 constexpr std::uint32_t frame_ms = 10;
 
-Events draw(std::mt19937& random, std::uint32_t detectors, std::uint32_t tof_bins, std::uint64_t count) {
+Events draw_any(std::mt19937& random, std::uint32_t detectors, std::uint32_t tof_bins, std::uint64_t count) {
   std::uniform_int_distribution<std::uint32_t> detector(1, detectors - 1), tof(0, tof_bins - 1);
   Events events(count);
   for (petsird::CoincidenceEvent& event : events) {
     event = {detector(random), 0, tof(random)};
     event.bin2 = detector(random) % event.bin1;
+  }
+  return events;
+}
+
+Events draw_crossing(const RingScanner& ring, const Grid& image, const petsird::BinEdges& edges_mm, std::uint64_t count,
+                     std::uint64_t seed) {
+  const EventBatch drawn = random_pairs(make_scanner(ring), image, static_cast<std::int64_t>(count), seed);
+  Events events(count);
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const auto at = static_cast<std::int64_t>(i);
+    const std::uint32_t bin =
+        drawn.tof_mm.empty() ? 0 : petsird::tof_bin_of(edges_mm, static_cast<double>(drawn.tof_mm[at]));
+    events[i] = {drawn.detector1[at], drawn.detector2[at], bin};
   }
   return events;
 }
@@ -55,8 +70,8 @@ Bytes block(petsird::Writer& writer, Bytes& written, const Events& events, std::
 
 }  // namespace
 
-PremadeStream premade_stream(const std::string& scanner, wire::Schema schema, std::uint64_t events,
-                             std::uint64_t frame_events) {
+PremadeStream premade_stream(const PremadeSettings& settings) {
+  const auto& [scanner, schema, wanted, frame_events, image] = settings;
   const RingScanner ring = formats::read_ring_scanner(find_shared("scanners", scanner));
   petsird::Header header = petsird::header_of(ring).header;
   const petsird::BinEdges edges_mm = header.scanner.tof_bin_edges_mm.at(0).at(0);
@@ -67,8 +82,9 @@ PremadeStream premade_stream(const std::string& scanner, wire::Schema schema, st
   std::mt19937 random(1);
   std::vector<Bytes> drawn;
   for (std::uint32_t k = 0; k < payloads; ++k) {
-    const Events some = draw(random, static_cast<std::uint32_t>(ring.detectors()),
-                             static_cast<std::uint32_t>(edges_mm.size() - 1), frame_events);
+    const Events some = image ? draw_crossing(ring, *image, edges_mm, frame_events, k)
+                              : draw_any(random, static_cast<std::uint32_t>(ring.detectors()),
+                                         static_cast<std::uint32_t>(edges_mm.size() - 1), frame_events);
     drawn.push_back(schema == wire::Schema::petsird ? block(writer, written, some, frame_ms * k)
                                                     : records(some, edges_mm));
   }
@@ -79,7 +95,7 @@ PremadeStream premade_stream(const std::string& scanner, wire::Schema schema, st
   frame.kind = wire::FrameKind::data;
   frame.schema = schema;
   frame.events = frame_events;
-  while (stream.events < events) {
+  while (stream.events < wanted) {
     frame.first_event = stream.events;
     frame.start_ns = frame.sequence * frame_ms * 1'000'000;
     frame.duration_ns = frame_ms * std::uint64_t{1'000'000};

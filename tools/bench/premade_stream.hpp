@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "gadgets/io/wire/frame.hpp"
+#include "kernels/types/grid.hpp"
 
 namespace tofstream::command {
 
@@ -15,11 +17,15 @@ struct PremadeStream {
   std::uint64_t events = 0, bytes = 0;
 };
 
-/// `events` random coincidences of the scanner (share/scanners, or a YAML file), `frame_events` a frame, as PETSIRD or
-/// as records with ToF. A few payloads are drawn and used in turn. Throws std::runtime_error if there is no such
-/// scanner.
-PremadeStream premade_stream(const std::string& scanner, wire::Schema schema, std::uint64_t events,
-                             std::uint64_t frame_events);
+struct PremadeSettings {
+  std::string scanner;                          // of share/scanners, or a YAML file
+  wire::Schema schema = wire::Schema::petsird;  // or tof_coincidences
+  std::uint64_t events = 0, frame_events = 0;   // of a frame, which stands for 10 ms
+  std::optional<Grid> image = {};               // all lines cross it; without, pairs are any two detectors
+};
+
+/// Random coincidences. A few payloads are drawn and used in turn. Throws std::runtime_error if there is no such scanner.
+PremadeStream premade_stream(const PremadeSettings& settings);
 
 }  // namespace tofstream::command
 // SPDX-License-Identifier: Apache-2.0
