@@ -28,6 +28,19 @@ Data DataStore<Data>::hold(Data batch) {
   return !on_host(batch.memory()) || host_has_room(0) ? std::move(batch) : spilled_.put(batch);
 }
 
+// Room is left for what it is joined to.
+template <class Data>
+Data DataStore<Data>::bring(Data batch) {
+  if (!on_host(batch.memory()) || !device_has_room(2 * batch.bytes())) return hold(std::move(batch));
+  try {
+    Data there = batch.to(Memory::device, copy_stream());
+    synchronize(copy_stream());
+    return there;
+  } catch (const OutOfMemory&) {
+    return hold(std::move(batch));
+  }
+}
+
 template <class Data>
 std::vector<std::shared_ptr<const Data>> DataStore<Data>::store(std::vector<Data> batches) {
   std::vector<std::shared_ptr<const Data>> stored;

@@ -38,6 +38,9 @@ class DataStore {
 
   /// Returns a batch that is to be cut later: as it is, or moved from the host to disk if memory is short.
   Data hold(Data batch);
+  /// The same of a batch that will not be cut any more: for a GPU it goes there now, where it has room, so that store()
+  /// has little to copy when a subset is complete.
+  Data bring(Data batch);
 
   /// Stores a subset's data where they can be projected from. For a GPU, batches are joined to the size that it
   /// projects at a time. Throws std::runtime_error where the disk is full too.

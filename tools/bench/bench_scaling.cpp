@@ -69,13 +69,41 @@ class ProjectorAlone final : public SystemModel<EventBatch> {
   std::unique_ptr<ListModeProjector> own_;
 };
 
-std::vector<EventSubset> cut(const Batches& batches, int subsets, int iterations) {
-  std::vector<EventSubset> result(static_cast<std::size_t>(subsets));
-  for (std::size_t i = 0; i < batches.size(); ++i)
-    result[i * result.size() / batches.size()].batches.push_back(batches[i]);
+/// Whole batches where there are enough for all subsets; else pieces of them, in `memory`.
+std::vector<Batches> dealt(const Batches& batches, int subsets, Memory memory) {
+  std::vector<Batches> result(static_cast<std::size_t>(subsets));
+  if (batches.size() >= result.size()) {
+    for (std::size_t i = 0; i < batches.size(); ++i) {
+      const auto& batch = batches[i];
+      result[i * result.size() / batches.size()].push_back(
+          batch->memory() == memory ? batch : std::make_shared<const EventBatch>(batch->to(memory)));
+    }
+  } else {
+    const std::int64_t all = count_of(batches);
+    for (int s = 0; s < subsets; ++s) {
+      const Part part{s, subsets};
+      std::int64_t before = 0;
+      for (const auto& batch : batches) {
+        const std::int64_t first = std::clamp(part.first(all) - before, std::int64_t{0}, batch->count),
+                           end = std::clamp(part.first(all) + part.size(all) - before, std::int64_t{0}, batch->count);
+        if (end > first)
+          result[static_cast<std::size_t>(s)].push_back(
+              std::make_shared<const EventBatch>(range_of(*batch, {first, end - first}, memory)));
+        before += batch->count;
+      }
+    }
+  }
+  synchronize(nullptr);
+  return result;
+}
+
+std::vector<EventSubset> subsets_of(const std::vector<Batches>& batches, int iterations) {
+  const int subsets = static_cast<int>(batches.size());
+  std::vector<EventSubset> result(batches.size());
   for (std::size_t s = 0; s < result.size(); ++s) {
+    result[s].batches = batches[s];
     result[s].step = {.iteration = 1, .iterations = iterations + 1, .subset = static_cast<int>(s), .subsets = subsets};
-    const auto& next = result[(s + 1) % result.size()].batches;
+    const Batches& next = batches[(s + 1) % batches.size()];
     if (!next.empty()) result[s].next_batch = next.front();
   }
   return result;
@@ -284,8 +312,10 @@ void bench_scaling(const ScalingOptions& options) {
   const bool on_gpu = options.where() == Backend::cuda;
   const Memory drawn_to = on_gpu ? Memory::pinned : Memory::host;
   const auto scanner = make_scanner(ring);
-  const Batches drawn = draw_long_list(scanner, grid, count, drawn_to);
-  const Batches batches = on_gpu && options.from == "gpu" ? copied(drawn, Memory::device) : drawn;
+  Batches drawn = draw_long_list(scanner, grid, count, drawn_to);
+  const std::vector<Batches> batches =
+      dealt(drawn, options.subsets, on_gpu && options.from == "gpu" ? Memory::device : drawn_to);
+  drawn.clear();
   const Undivided cost = measure_undivided(grid, options.where());
   report.update({{"scanner", options.scanner},
                  {"size", options.size},
@@ -305,7 +335,7 @@ void bench_scaling(const ScalingOptions& options) {
         "of ideal", "of ideal", "predicted", "waiting", "adding", "nrms");
   ordered_json rows = ordered_json::array();
   for (const std::string& projector : options.projectors)
-    measure(options, projector, cut(batches, options.subsets, options.iterations), cost, rows);
+    measure(options, projector, subsets_of(batches, options.iterations), cost, rows);
   report["results"] = rows;
   if (options.sensitivity_pairs > 0) report["sensitivity"] = measure_sensitivity(options, *scanner);
   write_report(report, options.json, options.output);

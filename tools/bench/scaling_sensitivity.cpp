@@ -3,9 +3,12 @@
 
 #include <chrono>
 
+#include <fmt/format.h>
+
 #include "kernels/analysis/compare.hpp"
 #include "kernels/ring/sensitivity/sensitivity.hpp"
 #include "tools/bench/bench.hpp"
+#include "tools/command/errors.hpp"
 
 namespace tofstream::command {
 
@@ -37,6 +40,9 @@ nlohmann::ordered_json sensitivity_rows(const Scanner& scanner, std::int64_t pai
       made = compute_sensitivity(scanner, {*projector, sharing, make}, settings);
       if (i > 0) seconds.push_back(seconds_since(began));
     }
+    if (!made.exact && !made.is_lattice)
+      throw InputError(
+          fmt::format("--sensitivity-pairs {} is too few for a lattice of {} pairs of detectors", pairs, made.pairs));
     const double time = median(seconds);
     if (rows.empty()) {
       one_s = time;

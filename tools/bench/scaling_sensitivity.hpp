@@ -15,7 +15,7 @@ namespace tofstream::command {
 
 /// Seconds of a lattice of about `pairs` of the scanner's pairs of detectors (all, if it has no more), without
 /// attenuation: a row for each number of ranks, of which the first is 1, with its share of the ideal. `make` gives a
-/// projector on the current device.
+/// projector on the current device. Throws InputError where a lattice of so few pairs would be too coarse.
 nlohmann::ordered_json sensitivity_rows(const Scanner& scanner, std::int64_t pairs, const std::vector<int>& ranks,
                                         const std::function<std::unique_ptr<ListModeProjector>()>& make);
 
