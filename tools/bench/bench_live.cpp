@@ -128,6 +128,8 @@ ordered_json row_of(const LiveBenchOptions& options, const PremadeStream& stream
   for (const auto& [reason, count] : report.books.lost) lost += count;
   const bool is_whole = lost == 0 && report.books.balanced() && report.books.received == stream.events;
   const double p99 = number(report, "subsets", "latency_ms_p99");
+  ordered_json busy;
+  for (const GadgetReport& each : report.gadgets) busy[each.name] = each.busy_seconds;
   return {{"projector", options.projector},
           {"ranks", options.ranks},
           {"events", stream.events},
@@ -137,6 +139,7 @@ ordered_json row_of(const LiveBenchOptions& options, const PremadeStream& stream
           {"lost", lost},
           {"reconstructed", report.books.reconstructed},
           {"spilled_bytes", number(report, "feed", "spilled_bytes")},
+          {"busy_s", busy},
           {"updates", number(report, "subsets", "updates")},
           {"latency_ms_p50", number(report, "subsets", "latency_ms_p50")},
           {"latency_ms_p99", p99},
