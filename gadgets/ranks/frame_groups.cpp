@@ -4,8 +4,12 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <fstream>
+#include <random>
+#include <stdexcept>
 #include <string>
 #include <system_error>
+#include <thread>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -17,6 +21,17 @@ namespace tofstream {
 namespace {
 
 std::atomic<const FrameGroups*> groups_in_use = nullptr;
+
+// A client of a network's disk believes for up to a minute that a file is missing which was missing before, unless it
+// opens the folder.
+void look_anew(const std::filesystem::path& folder) {
+  std::error_code none;
+  const std::filesystem::directory_iterator opened(folder, none);
+}
+
+std::filesystem::path token_in(const std::filesystem::path& folder) {
+  return folder / "token";
+}
 
 }  // namespace
 
@@ -42,6 +57,35 @@ std::optional<int> FrameGroups::owner(int frame) const {
 
 std::filesystem::path FrameGroups::image_of(int frame) const {
   return frame_checkpoint(folder_, frame);
+}
+
+bool FrameGroups::has_image(int frame) const {
+  look_anew(folder_);
+  return std::filesystem::exists(image_of(frame));
+}
+
+std::string leave_token(const std::filesystem::path& folder) {
+  std::random_device random;
+  const std::string token = fmt::format("{:08x}{:08x}", random(), random());
+  std::ofstream file(token_in(folder));
+  file << token;
+  file.close();
+  if (!file) throw std::runtime_error(fmt::format("cannot write {}", token_in(folder).string()));
+  return token;
+}
+
+bool finds_token(const std::filesystem::path& folder, const std::string& token, std::chrono::milliseconds patience) {
+  constexpr std::chrono::milliseconds between_looks{50};
+  const auto until = std::chrono::steady_clock::now() + patience;
+  while (true) {
+    look_anew(folder.parent_path());
+    look_anew(folder);
+    std::string found;
+    std::ifstream(token_in(folder)) >> found;
+    if (found == token) return true;
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::sleep_for(between_looks);
+  }
 }
 
 const FrameGroups* frame_groups() {

@@ -1,9 +1,12 @@
-// Processes of one host that share the frames, or gates, of a run: each frame is reconstructed by the group that claims
-// it first, and one process more collects the images of all. They know of one another by a folder alone.
+// Processes that share the frames, or gates, of a run: each frame is reconstructed by the group that claims
+// it first, and one process more collects the images of all. They know of one another
+// by a folder alone, which may be on a disk of several hosts.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace tofstream {
@@ -26,6 +29,8 @@ class FrameGroups {
   /// The checkpoint with the frame's image, which is complete once it is there. Its events, and those of them that were
   /// rejected, are the frame's own.
   std::filesystem::path image_of(int frame) const;
+  /// Whether it is there, now, on a disk of several hosts too.
+  bool has_image(int frame) const;
 
  private:
   std::filesystem::path claim_of(int frame) const;
@@ -33,6 +38,12 @@ class FrameGroups {
   std::filesystem::path folder_;
   int group_, groups_;
 };
+
+/// Leaves a word in the folder that no other folder has, by which another process, perhaps on another host, knows that
+/// it sees this one. Throws std::runtime_error where it cannot be written.
+std::string leave_token(const std::filesystem::path& folder);
+/// Whether the word is there, or comes within `patience`.
+bool finds_token(const std::filesystem::path& folder, const std::string& token, std::chrono::milliseconds patience);
 
 /// That of this process; null: it reconstructs all frames itself. Gadgets that cut frames, and updates, ask it.
 const FrameGroups* frame_groups();
