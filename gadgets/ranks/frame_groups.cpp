@@ -4,9 +4,7 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
-#include <fstream>
 #include <random>
-#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -27,10 +25,6 @@ std::atomic<const FrameGroups*> groups_in_use = nullptr;
 void look_anew(const std::filesystem::path& folder) {
   std::error_code none;
   const std::filesystem::directory_iterator opened(folder, none);
-}
-
-std::filesystem::path token_in(const std::filesystem::path& folder) {
-  return folder / "token";
 }
 
 }  // namespace
@@ -64,25 +58,21 @@ bool FrameGroups::has_image(int frame) const {
   return std::filesystem::exists(image_of(frame));
 }
 
-std::string leave_token(const std::filesystem::path& folder) {
+std::filesystem::path make_folder_of_groups(const std::filesystem::path& in) {
   std::random_device random;
-  const std::string token = fmt::format("{:08x}{:08x}", random(), random());
-  std::ofstream file(token_in(folder));
-  file << token;
-  file.close();
-  if (!file) throw std::runtime_error(fmt::format("cannot write {}", token_in(folder).string()));
-  return token;
+  const std::filesystem::path folder = in / fmt::format("{:08x}{:08x}", random(), random());
+  std::filesystem::create_directories(folder);
+  return folder;
 }
 
-bool finds_token(const std::filesystem::path& folder, const std::string& token, std::chrono::milliseconds patience) {
+bool sees_folder_of_groups(const std::filesystem::path& folder, std::chrono::milliseconds patience) {
   constexpr std::chrono::milliseconds between_looks{50};
   const auto until = std::chrono::steady_clock::now() + patience;
   while (true) {
+    look_anew(folder.parent_path().parent_path());
     look_anew(folder.parent_path());
-    look_anew(folder);
-    std::string found;
-    std::ifstream(token_in(folder)) >> found;
-    if (found == token) return true;
+    std::error_code none;
+    if (std::filesystem::is_directory(folder, none)) return true;
     if (std::chrono::steady_clock::now() > until) return false;
     std::this_thread::sleep_for(between_looks);
   }

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <filesystem>
 #include <optional>
-#include <string>
 #include <utility>
 
 namespace tofstream {
@@ -39,11 +38,12 @@ class FrameGroups {
   int group_, groups_;
 };
 
-/// Leaves a word in the folder that no other folder has, by which another process, perhaps on another host, knows that
-/// it sees this one. Throws std::runtime_error where it cannot be written.
-std::string leave_token(const std::filesystem::path& folder);
-/// Whether the word is there, or comes within `patience`.
-bool finds_token(const std::filesystem::path& folder, const std::string& token, std::chrono::milliseconds patience);
+/// A new folder for groups, below one of this run's, by a name that no folder elsewhere has: who sees it, perhaps on
+/// another host, sees this one, and groups of a run that was killed do not come back to it. Throws
+/// std::filesystem::filesystem_error where it cannot be made.
+std::filesystem::path make_folder_of_groups(const std::filesystem::path& in);
+/// Whether it is there, or comes within `patience`.
+bool sees_folder_of_groups(const std::filesystem::path& folder, std::chrono::milliseconds patience);
 
 /// That of this process; null: it reconstructs all frames itself. Gadgets that cut frames, and updates, ask it.
 const FrameGroups* frame_groups();

@@ -69,10 +69,10 @@ RankIdentity identity_before_cuda(const RankPlace& place, std::string program, s
           .problem = "",
           .nccl = 0,
           .no_nccl = "it was not asked for",
-          .cores = own_cores(),
-          .devices = own_devices(),
           .mpi = "",
-          .no_mpi = "it was not asked for"};
+          .no_mpi = "it was not asked for",
+          .cores = own_cores(),
+          .devices = own_devices()};
 }
 
 RankIdentity identity_of(const RankPlace& place, std::string program, std::string pipeline) {

@@ -37,10 +37,10 @@ struct RankIdentity {
   std::string problem;   // why it cannot take part; empty: it can
   int nccl = 0;          // its version (kernels/collective/nccl.hpp); 0: there is none
   std::string no_nccl;   // why
-  std::string cores;     // that the process may use, by number: "0,1,2"
-  std::string devices;   // CUDA_VISIBLE_DEVICES
   std::string mpi;       // the MPI that its launcher has started it with (kernels/collective/mpi.hpp); empty: none
   std::string no_mpi;    // why
+  std::string cores;     // that the process may use, by number: "0,1,2"
+  std::string devices;   // CUDA_VISIBLE_DEVICES
 };
 
 /// Of the run that this process begins. Throws std::runtime_error where a name cannot be had.

@@ -54,16 +54,14 @@ class GroupRun::State {
   void begin(const fs::path& output_dir) {
     folder_ = fs::absolute(output_dir).lexically_normal() / ".groups";
     fs::remove_all(folder_);  // of a run that was killed
-    fs::create_directory(folder_);
-    own_.emplace(folder_, 0, groups_.ranks() - 1);
+    const fs::path folder = make_folder_of_groups(folder_);
+    own_.emplace(folder, 0, groups_.ranks() - 1);
     in_use_.emplace(*own_);
     groups_.when_logged([this](const std::string& level, const std::string& text) { pass_on(level, text); });
-    const std::string token = leave_token(folder_);
     for (int group = 1; group < groups_.ranks(); ++group) {
       wire::PackWriter to;
       to.value(shares_[static_cast<std::size_t>(group - 1)]);
-      to.text(folder_.string());
-      to.text(token);
+      to.text(folder.string());
       RankChannel(groups_, group, 0).send(RankMessageKind::share, to.take());
     }
     const RankWait wait{.patience = [] { return std::chrono::seconds(30); }};

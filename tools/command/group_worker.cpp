@@ -74,13 +74,12 @@ class Group {
     wire::PackReader from(*message.body);
     const auto share = from.value<GroupShare>();
     const std::filesystem::path folder = from.text();
-    const std::string token = from.text();
     from.require_end();
-    if (!finds_token(folder, token, 3s))
+    if (!sees_folder_of_groups(folder, 3s))
       throw std::runtime_error(
           fmt::format("it does not see the folder {} of the first process: name one by --out that is on a disk of all "
                       "hosts, and there by the same path",
-                      folder.parent_path().string()));
+                      folder.parent_path().parent_path().string()));
     take_share(share);
     link_.send(RankMessageKind::ready, 0, packed_text(""));
     program_log().sinks() = {std::make_shared<LogOfFirst>(link_)};
