@@ -281,6 +281,7 @@ TEST_CASE(
     for (std::size_t rank = 1; rank < processes.size(); ++rank) CHECK(processes[rank]->err().empty());
     const std::string said = processes.front()->err();
     CHECK_MESSAGE(said.find(why) != std::string::npos, said);
+    CHECK(said.find("group 1, on ") == std::string::npos);
     CHECK(std::ranges::count(said, '\n') == 1);
     CHECK_FALSE(std::filesystem::exists(folder / "out"));
   };
@@ -289,6 +290,10 @@ TEST_CASE(
   refused(started(3, run_of_groups(out, 2), "--set subsets.iterations=3"), "was started with another pipeline");
   refused(started(3, run_of_groups(out, 2, "--set subsets.start=previous")), "or leave groups out");
   refused(started(3, run_of_groups(out, 2, "--rank-images messages")), "groups have images of their own");
+  std::string missing = run_of_groups(out, 2);
+  const std::string scan = scan_of_groups().string();
+  missing.replace(missing.find(scan), scan.size(), (folder / "none.petsird").string());
+  refused(started(3, missing), "gadget 'feed': ");
   const auto twice = run_of_groups(folder / "there", 2);
   REQUIRE(run_command(twice).code == 0);
   auto again = started(3, twice);

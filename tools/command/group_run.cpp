@@ -13,6 +13,7 @@
 
 #include "core/base/log.hpp"
 #include "gadgets/ranks/frame_groups.hpp"
+#include "tools/command/errors.hpp"
 #include "tools/command/group_command.hpp"
 #include "tools/command/group_share.hpp"
 
@@ -46,7 +47,7 @@ class GroupRun::State {
       : groups_(groups),
         started_(started),
         gadgets_(gadgets_of_groups(pipeline)),
-        shares_(shares_of_groups(identities_of(groups), gpus_of_group(pipeline))) {}
+        shares_(from_input([&] { return shares_of_hosts(identities_of(groups), gpus_of_group(pipeline)); })) {}
   ~State() { end(); }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
@@ -87,7 +88,7 @@ class GroupRun::State {
   RankGroup& groups_;
   GroupProcesses* const started_;
   const std::vector<std::string> gadgets_;
-  const std::vector<GroupShare> shares_;
+  const std::vector<HostShare> shares_;
   fs::path folder_;
   std::optional<FrameGroups> own_;
   std::optional<FrameGroupsInUse> in_use_;

@@ -1,18 +1,14 @@
-// Parts of hosts: see group_share.hpp.
+// A group's part of its host: see group_share.hpp.
 #include "tools/command/group_share.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdlib>
 #include <numeric>
 #include <string>
-#include <tuple>
-#include <utility>
+#include <vector>
 
-#include <fmt/format.h>
 #include <sched.h>
 
-#include "tools/command/errors.hpp"
 #include "tools/serve/gpu_servers.hpp"
 
 namespace tofstream::command {
@@ -21,22 +17,7 @@ namespace {
 
 constexpr const char* gpus_variable = "CUDA_VISIBLE_DEVICES";
 
-// Part `number` of `parts` of so many: from, and to.
-std::pair<int, int> part_of(int number, int parts, int all) {
-  return {all * number / parts, all * (number + 1) / parts};
-}
-
-// Among the groups of its host that are alike in `member`: its number, and how many there are.
-std::pair<int, int> place_among_alike(std::span<const RankIdentity> groups, std::size_t group,
-                                      std::string RankIdentity::*member) {
-  const auto is_alike = [&](const RankIdentity& other) {
-    return other.host == groups[group].host && other.*member == groups[group].*member;
-  };
-  return {static_cast<int>(std::ranges::count_if(groups.first(group), is_alike)),
-          static_cast<int>(std::ranges::count_if(groups, is_alike))};
-}
-
-void take_cores(const GroupShare& share) {
+void take_cores(const HostShare& share) {
   cpu_set_t all, own;
   CPU_ZERO(&own);
   if (::sched_getaffinity(0, sizeof(all), &all) != 0 || CPU_COUNT(&all) < share.parts) return;
@@ -62,30 +43,7 @@ std::optional<int> gpus_of_group(const Pipeline& pipeline) {
   return most;
 }
 
-std::vector<GroupShare> shares_of_groups(std::span<const RankIdentity> groups, std::optional<int> gpus_of_each) {
-  std::vector<GroupShare> shares;
-  for (std::size_t group = 0; group < groups.size(); ++group) {
-    GroupShare& share = shares.emplace_back();
-    std::tie(share.part, share.parts) = place_among_alike(groups, group, &RankIdentity::cores);
-    const int there = groups[group].gpus;
-    if (!gpus_of_each || there == 0) continue;
-    const auto [number, sharers] = place_among_alike(groups, group, &RankIdentity::devices);
-    const int each = std::max(*gpus_of_each, 1);
-    if (sharers * each > there)
-      throw InputError(
-          fmt::format("groups: {} {} of {} need{} {} each, and see {} there: start fewer there, or write "
-                      "--backend cpu",
-                      sharers, sharers > 1 ? "groups" : "group", groups[group].host, sharers > 1 ? "" : "s",
-                      each > 1 ? fmt::format("{} GPUs", each) : "a GPU", there));
-    const auto [from, to] =
-        *gpus_of_each > 0 ? std::pair(number * each, (number + 1) * each) : part_of(number, sharers, there);
-    share.first_gpu = from;
-    share.gpus = to - from;
-  }
-  return shares;
-}
-
-void take_share(const GroupShare& share) {
+void take_share(const HostShare& share) {
   if (share.parts > 1) take_cores(share);
   if (share.gpus == 0) return;
   const char* const set = std::getenv(gpus_variable);

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include <fmt/format.h>
 #include <spdlog/sinks/base_sink.h>
@@ -72,7 +73,7 @@ class Group {
  private:
   void take_part(const RankMessage& message) try {
     wire::PackReader from(*message.body);
-    const auto share = from.value<GroupShare>();
+    const auto share = from.value<HostShare>();
     const std::filesystem::path folder = from.text();
     from.require_end();
     if (!sees_folder_of_groups(folder, 3s))
@@ -95,6 +96,8 @@ class Group {
     Engine engine(part_of_group(settings_.pipeline, group),
                   {.output_dir = folder / std::to_string(group), .failure_grace = 2s});
     const RunReport report = engine.run();
+    // What is wrong with a pipeline or a file the first finds too, and says itself.
+    if (!report.began) std::this_thread::sleep_for(1s);
     if (report.exit_code != exit_ok)
       fail(report.errors.empty() ? fmt::format("it ended with exit code {}", report.exit_code)
                                  : report.errors.front().text());
