@@ -103,8 +103,7 @@ RunReport Engine::run() {
 }
 
 void Engine::execute() {
-  if (!prepare()) return;
-  if (options_.opened) options_.opened(run_->control);
+  if (!prepare() || !tell_opened()) return;
   run_->control.begin();
   early_errors_ = run_->graph.construct();
   if (!early_errors_.empty() || run_->control.cancelled() || !begin()) return;
@@ -118,6 +117,14 @@ void Engine::execute() {
 // The folder is there, and ours alone.
 bool Engine::prepare() try {
   if (!options_.output_dir.empty()) run_json_ = std::make_shared<RunJsonFile>(options_, run_->pipeline.name);
+  return true;
+} catch (const std::exception& error) {
+  early_errors_.push_back({"", one_line(error.what()), {}, std::nullopt});
+  return false;
+}
+
+bool Engine::tell_opened() try {
+  if (options_.opened) options_.opened(run_->control);
   return true;
 } catch (const std::exception& error) {
   early_errors_.push_back({"", one_line(error.what()), {}, std::nullopt});

@@ -36,7 +36,8 @@ struct EngineOptions {
   std::chrono::milliseconds failure_grace{30'000};
   // When no message has moved for this long, a line of the log and an entry of the report say who waits for whom.
   std::chrono::milliseconds stall_report{10'000};
-  // Called once the output folder is there and before gadgets are constructed, which may take long.
+  // Called once the output folder is there and before gadgets are constructed, which may take long. What it throws
+  // keeps the run from beginning.
   std::function<void(RunControl&)> opened;
   // Told of every call, or null; outlives the engine.
   Observer* observer = nullptr;
@@ -71,6 +72,7 @@ class Engine {
  private:
   void execute();
   bool prepare();
+  bool tell_opened();
   bool begin();
   void wait_for_end();
   bool wait_watching_for_stalls();

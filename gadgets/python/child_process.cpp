@@ -1,7 +1,6 @@
 // Starting, watching and ending a child process: see child_process.hpp.
 #include "gadgets/python/child_process.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -15,6 +14,8 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "core/base/exec_words.hpp"
 
 namespace tofstream {
 
@@ -100,25 +101,6 @@ struct Launch {
   ::_exit(127);
 }
 
-std::vector<std::string> environment_of(const ChildOptions& options) {
-  std::vector<std::string> all;
-  for (char** entry = environ; *entry; ++entry) {
-    const std::string_view text = *entry;
-    const bool replaced =
-        std::ranges::any_of(options.environment, [&](const auto& own) { return text.starts_with(own.first + "="); });
-    if (!replaced) all.emplace_back(text);
-  }
-  for (const auto& [key, value] : options.environment) all.push_back(key + "=" + value);
-  return all;
-}
-
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> all;
-  for (std::string& text : texts) all.push_back(text.data());
-  all.push_back(nullptr);
-  return all;
-}
-
 }  // namespace
 
 ChildProcess::ChildProcess(ChildOptions options, OnLine on_line)
@@ -147,10 +129,10 @@ void ChildProcess::supervise(const ChildOptions& options, std::promise<void> sta
   std::optional<Pipe> out, error, failure;
   try {
     out.emplace(), error.emplace(), failure.emplace();
-    std::vector<std::string> arguments = options.arguments, environment = environment_of(options);
+    std::vector<std::string> arguments = options.arguments, environment = environment_with(options.environment);
     const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-    const Launch launch{pointers(arguments), pointers(environment), nothing,   out->ends[1], error->ends[1],
-                        failure->ends[1],    options.descriptor,    ::getpid()};
+    const Launch launch{pointers_to(arguments), pointers_to(environment), nothing,   out->ends[1], error->ends[1],
+                        failure->ends[1],       options.descriptor,       ::getpid()};
     pid_ = ::fork();
     if (pid_ == 0) become(launch);
     const int fork_error = errno;

@@ -4,8 +4,10 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <random>
 #include <string>
 #include <system_error>
+#include <thread>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -17,6 +19,13 @@ namespace tofstream {
 namespace {
 
 std::atomic<const FrameGroups*> groups_in_use = nullptr;
+
+// A client of a network's disk believes for up to a minute that a file is missing which was missing before, unless it
+// opens the folder.
+void look_anew(const std::filesystem::path& folder) {
+  std::error_code none;
+  const std::filesystem::directory_iterator opened(folder, none);
+}
 
 }  // namespace
 
@@ -42,6 +51,31 @@ std::optional<int> FrameGroups::owner(int frame) const {
 
 std::filesystem::path FrameGroups::image_of(int frame) const {
   return frame_checkpoint(folder_, frame);
+}
+
+bool FrameGroups::has_image(int frame) const {
+  look_anew(folder_);
+  return std::filesystem::exists(image_of(frame));
+}
+
+std::filesystem::path make_folder_of_groups(const std::filesystem::path& in) {
+  std::random_device random;
+  const std::filesystem::path folder = in / fmt::format("{:08x}{:08x}", random(), random());
+  std::filesystem::create_directories(folder);
+  return folder;
+}
+
+bool sees_folder_of_groups(const std::filesystem::path& folder, std::chrono::milliseconds patience) {
+  constexpr std::chrono::milliseconds between_looks{50};
+  const auto until = std::chrono::steady_clock::now() + patience;
+  while (true) {
+    look_anew(folder.parent_path().parent_path());
+    look_anew(folder.parent_path());
+    std::error_code none;
+    if (std::filesystem::is_directory(folder, none)) return true;
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::sleep_for(between_looks);
+  }
 }
 
 const FrameGroups* frame_groups() {

@@ -1,7 +1,9 @@
-// Processes of one host that share the frames, or gates, of a run: each frame is reconstructed by the group that claims
-// it first, and one process more collects the images of all. They know of one another by a folder alone.
+// Processes that share the frames, or gates, of a run: each frame is reconstructed by the group that claims
+// it first, and one process more collects the images of all. They know of one another
+// by a folder alone, which may be on a disk of several hosts.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -26,6 +28,8 @@ class FrameGroups {
   /// The checkpoint with the frame's image, which is complete once it is there. Its events, and those of them that were
   /// rejected, are the frame's own.
   std::filesystem::path image_of(int frame) const;
+  /// Whether it is there, now, on a disk of several hosts too.
+  bool has_image(int frame) const;
 
  private:
   std::filesystem::path claim_of(int frame) const;
@@ -33,6 +37,13 @@ class FrameGroups {
   std::filesystem::path folder_;
   int group_, groups_;
 };
+
+/// A new folder for groups, below one of this run's, by a name that no folder elsewhere has: who sees it, perhaps on
+/// another host, sees this one, and groups of a run that was killed do not come back to it. Throws
+/// std::filesystem::filesystem_error where it cannot be made.
+std::filesystem::path make_folder_of_groups(const std::filesystem::path& in);
+/// Whether it is there, or comes within `patience`.
+bool sees_folder_of_groups(const std::filesystem::path& folder, std::chrono::milliseconds patience);
 
 /// That of this process; null: it reconstructs all frames itself. Gadgets that cut frames, and updates, ask it.
 const FrameGroups* frame_groups();

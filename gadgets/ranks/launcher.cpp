@@ -36,14 +36,15 @@ constexpr Launcher launchers[] = {
     {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "", "SLURM_JOB_ID"},
 };
 
-constexpr int most_ranks = 64;  // as the parameter `ranks`
+constexpr int most_processes = 65;  // as many groups as there may be, and who collects
 
 RankPlace checked(int rank, int ranks, const std::string& where) {
   if (ranks < 1 || rank < 0 || rank >= ranks)
     throw WrongPlace(fmt::format("{}: there is no rank {} of {}: ranks count from 0", where, rank, ranks), rank <= 0);
-  if (ranks > most_ranks)
-    throw WrongPlace(fmt::format("{}: {} ranks are more than the {} that can share an image", where, ranks, most_ranks),
-                     rank == 0);
+  if (ranks > most_processes)
+    throw WrongPlace(
+        fmt::format("{}: {} processes are more than the {} of which a run may consist", where, ranks, most_processes),
+        rank == 0);
   return {rank, ranks};
 }
 
@@ -135,6 +136,10 @@ std::string endpoint_of(const Launcher& launcher, const RankPlace& place, const 
 }
 
 }  // namespace
+
+std::string endpoint_of_own_processes() {
+  return endpoint_on_this_host(fmt::format("processes of {}", ::getpid()));
+}
 
 bool meets_on_this_host(const JoinedPlace& joined) {
   constexpr std::string_view tcp = "tcp://";

@@ -24,8 +24,11 @@ struct JoinOptions {
 struct JoinedPlace {
   RankPlace place;
   std::string endpoint;  // that the first binds and the others connect to
-  std::string by;        // who started it: "mpirun (Open MPI)", "--rank"
+  std::string by;        // who started it: "mpirun (Open MPI)", "--rank", "tofstream"
 };
+
+/// Where this process meets those that it starts itself: a socket in a folder of the user's. Throws WrongPlace.
+std::string endpoint_of_own_processes();
 
 /// Whether they meet where no other host can come.
 bool meets_on_this_host(const JoinedPlace& joined);

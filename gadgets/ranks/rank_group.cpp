@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <cstdlib>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -14,8 +15,10 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sched.h>
 #include <unistd.h>
 
+#include "core/base/gpus.hpp"
 #include "kernels/collective/nccl.hpp"
 #include "kernels/memory/devices.hpp"
 
@@ -29,17 +32,55 @@ std::string this_host() {
   return name;
 }
 
-RankIdentity identity_of(const RankPlace& place, std::string program, std::string pipeline) {
+namespace {
+
+constexpr const char* devices_variable = "CUDA_VISIBLE_DEVICES";
+
+std::string own_cores() {
+  cpu_set_t all;
+  if (::sched_getaffinity(0, sizeof(all), &all) != 0) return "";
+  std::vector<int> cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core)
+    if (CPU_ISSET(core, &all)) cores.push_back(core);
+  return fmt::format("{}", fmt::join(cores, ","));
+}
+
+std::string own_devices() {
+  const char* const set = std::getenv(devices_variable);
+  return set ? set : "";
+}
+
+int gpus_before_cuda() {
+  const int there = static_cast<int>(gpus_of_this_machine().names.size());
+  if (there == 0 || !std::getenv(devices_variable)) return there;
+  const std::string visible = own_devices();
+  const bool is_none = visible.empty() || visible.front() == '-';
+  return is_none ? 0 : static_cast<int>(std::ranges::count(visible, ',')) + 1;
+}
+
+}  // namespace
+
+RankIdentity identity_before_cuda(const RankPlace& place, std::string program, std::string pipeline) {
   return {.place = place,
           .host = this_host(),
-          .gpus = cuda_devices(),
+          .gpus = gpus_before_cuda(),
           .program = std::move(program),
           .pipeline = std::move(pipeline),
           .problem = "",
-          .nccl = nccl_version(),
-          .no_nccl = why_no_nccl(),
+          .nccl = 0,
+          .no_nccl = "it was not asked for",
           .mpi = "",
-          .no_mpi = "it was not asked for"};
+          .no_mpi = "it was not asked for",
+          .cores = own_cores(),
+          .devices = own_devices()};
+}
+
+RankIdentity identity_of(const RankPlace& place, std::string program, std::string pipeline) {
+  RankIdentity identity = identity_before_cuda(place, std::move(program), std::move(pipeline));
+  identity.gpus = cuda_devices();
+  identity.nccl = nccl_version();
+  identity.no_nccl = why_no_nccl();
+  return identity;
 }
 
 std::vector<wire::PackedPiece> packed(const RankIdentity& identity) {
@@ -48,8 +89,8 @@ std::vector<wire::PackedPiece> packed(const RankIdentity& identity) {
   to.value(identity.place.ranks);
   to.value(identity.gpus);
   to.value(identity.nccl);
-  for (const std::string& text : {identity.host, identity.no_nccl, identity.mpi, identity.no_mpi, identity.program,
-                                  identity.pipeline, identity.problem})
+  for (const std::string& text : {identity.host, identity.no_nccl, identity.cores, identity.devices, identity.mpi,
+                                  identity.no_mpi, identity.program, identity.pipeline, identity.problem})
     to.text(text);
   return to.take();
 }
@@ -61,8 +102,8 @@ RankIdentity unpack_identity(const RankMessage& message) {
   identity.place.ranks = from.value<int>();
   identity.gpus = from.value<int>();
   identity.nccl = from.value<int>();
-  for (std::string* text : {&identity.host, &identity.no_nccl, &identity.mpi, &identity.no_mpi, &identity.program,
-                            &identity.pipeline, &identity.problem})
+  for (std::string* text : {&identity.host, &identity.no_nccl, &identity.cores, &identity.devices, &identity.mpi,
+                            &identity.no_mpi, &identity.program, &identity.pipeline, &identity.problem})
     *text = from.text();
   from.require_end();
   return identity;
@@ -123,6 +164,18 @@ class RankGroup::State {
     const std::lock_guard telling(telling_);
     tell_ = std::move(tell);
     tell_failed();
+  }
+  void note_failed(int rank, const std::string& what) {
+    {
+      const std::lock_guard lock(mutex_);
+      note_failure(other(rank), 0, what);
+    }
+    changed_.notify_all();
+    tell_now();
+  }
+  void when_logged(std::function<void(const std::string& level, const std::string& text)> tell) {
+    const std::lock_guard telling(telling_);
+    tell_logged_ = std::move(tell);
   }
   std::optional<RankFailure> failure(std::uint32_t session) const {
     const std::lock_guard lock(mutex_);
@@ -221,6 +274,9 @@ class RankGroup::State {
     while (wrong_.empty() && !all_are_there() && Clock::now() < deadline &&
            !(settings_.is_interrupted && settings_.is_interrupted()))
       changed_.wait_for(lock, std::chrono::milliseconds(100));
+    // Those that are just coming are to hear of it too.
+    constexpr std::chrono::seconds for_others{1};
+    if (!wrong_.empty()) changed_.wait_for(lock, for_others, [&] { return came() >= others_.size(); });
     std::string wrong = wrong_;
     if (wrong.empty() && !all_are_there()) wrong = missing();
     if (wrong.empty() && settings_.images == ImageRoute::nccl) wrong = why_not_nccl();
@@ -238,6 +294,11 @@ class RankGroup::State {
     }
     refuse(wrong);
     throw std::runtime_error(wrong);
+  }
+
+  std::size_t came() const {
+    return strangers_.size() + static_cast<std::size_t>(std::ranges::count_if(
+                                   others_, [](const Other& o) { return o.identity.has_value(); }));
   }
 
   std::string missing() const {
@@ -261,6 +322,7 @@ class RankGroup::State {
 
   void take(const std::string& peer, RankMessage message) {
     if (message.kind == RankMessageKind::hello) return greet(peer, unpack_identity(message));
+    if (message.kind == RankMessageKind::log) return pass_on(message);
     {
       const std::lock_guard lock(mutex_);
       const auto from = std::ranges::find(others_, peer, &Other::peer);
@@ -273,6 +335,14 @@ class RankGroup::State {
     }
     changed_.notify_all();
     tell_now();
+  }
+
+  void pass_on(const RankMessage& message) {
+    wire::PackReader from(*message.body);
+    const std::string level = from.text(), text = from.text();
+    from.require_end();
+    const std::lock_guard telling(telling_);
+    if (tell_logged_) tell_logged_(level, text);
   }
 
   void greet(const std::string& peer, RankIdentity identity) {
@@ -351,7 +421,7 @@ class RankGroup::State {
     if (has_failed()) return;
     const std::uint32_t told_by = session > 0 || waiting_.empty() ? session : *waiting_.begin();
     failure_ = {session, told_by > 0 && told_by <= gadgets_.size() ? gadgets_[told_by - 1] : "",
-                fmt::format("rank {}, on {}{}: {}", of.identity->place.rank, of.identity->host,
+                fmt::format("{} {}, on {}{}: {}", settings_.each, of.identity->place.rank, of.identity->host,
                             of.device.empty() ? "" : ": " + of.device, what)};
     failed_at_ = Clock::now();
   }
@@ -389,6 +459,7 @@ class RankGroup::State {
   Clock::time_point failed_at_;
   std::mutex telling_;
   std::function<void(const RankFailure&)> tell_;
+  std::function<void(const std::string& level, const std::string& text)> tell_logged_;
   bool has_begun_ = false;
   std::atomic<bool> is_over_ = false;
   RankSocket socket_;  // the last: its thread uses the others
@@ -422,6 +493,12 @@ std::optional<RankFailure> RankGroup::failure(std::uint32_t session) const {
 }
 void RankGroup::when_failed(std::function<void(const RankFailure&)> tell) {
   state_->when_failed(std::move(tell));
+}
+void RankGroup::note_failed(int rank, const std::string& what) {
+  state_->note_failed(rank, what);
+}
+void RankGroup::when_logged(std::function<void(const std::string& level, const std::string& text)> tell) {
+  state_->when_logged(std::move(tell));
 }
 void RankGroup::end(int exit_code) {
   state_->end(exit_code);

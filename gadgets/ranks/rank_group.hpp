@@ -39,10 +39,15 @@ struct RankIdentity {
   std::string no_nccl;   // why
   std::string mpi;       // the MPI that its launcher has started it with (kernels/collective/mpi.hpp); empty: none
   std::string no_mpi;    // why
+  std::string cores;     // that the process may use, by number: "0,1,2"
+  std::string devices;   // CUDA_VISIBLE_DEVICES
 };
 
 /// Of the run that this process begins. Throws std::runtime_error where a name cannot be had.
 RankIdentity identity_of(const RankPlace& place, std::string program, std::string pipeline);
+/// The same of a process that CUDA has not looked at the GPUs of, so that it may still be given some of them: those
+/// that the driver names are counted. It knows no NCCL.
+RankIdentity identity_before_cuda(const RankPlace& place, std::string program, std::string pipeline);
 std::string this_host();
 
 std::vector<wire::PackedPiece> packed(const RankIdentity& identity);
@@ -105,7 +110,8 @@ class RankGroup {
     std::chrono::milliseconds patience{30'000};  // for all others to come
     ImageRoute images = ImageRoute::automatic;
     std::function<void(std::string_view)> warn = {};
-    std::function<bool()> is_interrupted = {};
+    std::function<bool()> is_interrupted = {};         // they are waited for no longer
+    std::string each = "rank";                         // what a process is called that fails: "rank", "group"
     std::chrono::milliseconds silence = rank_silence;  // of one end, after which the other takes it for lost
   };
   /// Waits for all others. Throws std::runtime_error in one line where the place to meet cannot be had, some do not
@@ -135,6 +141,10 @@ class RankGroup {
   std::optional<RankFailure> failure(std::uint32_t session) const;
   /// Called at most once, from another thread, for what fails first.
   void when_failed(std::function<void(const RankFailure&)> tell);
+  /// Where a process has ended, whoever saw it says how: as if it had failed.
+  void note_failed(int rank, const std::string& what);
+  /// Called from another thread for each line of a rank's log, with its level ("warning").
+  void when_logged(std::function<void(const std::string& level, const std::string& text)> tell);
   /// The run is over; the others end with this code. Waits until they have been told so, for a second at most.
   void end(int exit_code);
 

@@ -50,7 +50,7 @@ bool RankAssembly::add(std::span<const std::byte> frame, std::span<const std::by
   if (std::memcmp(head.magic, ours.magic, sizeof(head.magic)) != 0 || head.version != ours.version)
     throw std::runtime_error("no message of a rank of this version");
   if (head.kind < static_cast<std::uint16_t>(RankMessageKind::hello) ||
-      head.kind > static_cast<std::uint16_t>(RankMessageKind::close))
+      head.kind > static_cast<std::uint16_t>(RankMessageKind::log))
     throw std::runtime_error("an unknown message");
   if (head.offset == 0 && body_.empty()) begun_ = head;
   if (head.kind != begun_.kind || head.session != begun_.session || head.total != begun_.total ||

@@ -38,6 +38,8 @@ enum class RankMessageKind : std::uint16_t {
   pairs = 16,        // the first: which pairs of detectors are to be projected
   lines = 17,        // the first: lines of a histogram that are to be projected
   close = 18,        // the first: a session is over
+  share = 19,        // the first: which part of its host a group takes, and the folder of all groups
+  log = 20,          // a group: a line of its log; level, text
 };
 
 struct RankMessage {
@@ -98,7 +100,7 @@ namespace detail {
 /// What stands before each piece of a message.
 struct RankFrame {
   char magic[8] = {'t', 'o', 'f', 'r', 'a', 'n', 'k', 's'};
-  std::uint16_t version = 2;
+  std::uint16_t version = 3;
   std::uint16_t kind = 0;
   std::uint32_t session = 0;
   std::uint64_t total = 0, offset = 0;  // bytes of the message, and where the piece belongs

@@ -40,7 +40,7 @@ std::optional<UpdateStep> SharedFrames::image(const FrameToCome& frame, Context&
   const std::filesystem::path file = groups_->image_of(number);
   context.wait_outside([&] {
     constexpr std::chrono::milliseconds between_looks{5};
-    while (!std::filesystem::exists(file) && !context.stopping() && !context.cancelled())
+    while (!groups_->has_image(number) && !context.stopping() && !context.cancelled())
       std::this_thread::sleep_for(between_looks);
   });
   CheckpointStep step = checkpoint_step(file);
@@ -58,7 +58,7 @@ void SharedFrames::report(Context& context) {
   if (collects()) return context.report("images_of_groups", made_);
   if (groups_ || wanted_ < 2 || std::exchange(has_told_, true)) return;
   context.log().warning(
-      fmt::format("groups: {} are asked for, and only tofstream run starts them: all images are made here", wanted_));
+      fmt::format("groups: {} are asked for, and only tofstream run has them: all images are made here", wanted_));
 }
 
 }  // namespace tofstream

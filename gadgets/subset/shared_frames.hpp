@@ -1,4 +1,4 @@
-// The frames, or gates, that processes of one host share (gadgets/ranks/frame_groups.hpp), as the gadget that cuts them
+// The frames, or gates, that processes share (gadgets/ranks/frame_groups.hpp), as the gadget that cuts them
 // sees it: which it sends to its projector, which it leaves to others, and whose images it waits for.
 #pragma once
 
@@ -17,8 +17,8 @@ namespace tofstream {
 
 inline constexpr int most_groups = 64;
 inline constexpr auto* groups_words =
-    "Processes of this host that share the images: each image is reconstructed by one of them. tofstream run starts "
-    "them, beside itself";
+    "Processes that share the images: each image is reconstructed by one of them. tofstream run starts them beside "
+    "itself, or mpirun, srun and --rank do, with one process more, which collects";
 
 class SharedFrames {
  public:

@@ -4,6 +4,9 @@
 #   sbatch share/operations/slurm-run.sh my_pipeline.yaml --input scan.petsird
 # Where a rank or a node fails, the job is queued again, and the run goes on from its last checkpoint (a pipeline with a
 # checkpoint_writer: tofstream docs live), on as many ranks as it then has. See tofstream docs ranks.
+# Frames or gates in groups, which take a GPU each, and one process more, which takes none:
+#   sbatch --ntasks=9 --ntasks-per-node=5 --gpus-per-node=4 --gpus-per-task=0 share/operations/slurm-run.sh dynamic_osem \
+#       --input scan.petsird --groups 8
 #SBATCH --job-name=tofstream --nodes=2 --ntasks-per-node=4 --gpus-per-task=1 --gpu-bind=none
 #SBATCH --requeue --open-mode=append
 set -u

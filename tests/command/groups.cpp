@@ -1,7 +1,12 @@
 // Frames and gates that groups of processes share, as a user runs them.
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <numbers>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "gadgets/io/checkpoint.hpp"
 #include "gadgets/io/nifti/nifti.hpp"
@@ -9,6 +14,7 @@
 #include "tests/command/command.hpp"
 #include "tests/command/rank_processes.hpp"
 #include "tests/command/recording.hpp"
+#include "tests/support/skip.hpp"
 
 using namespace tofstream;
 
@@ -138,8 +144,8 @@ TEST_CASE("a group that throws or is killed ends the run with one cause, and not
         run_frames(out, fmt::format("--overwrite --groups 2 --set 'projected.fault={{rank: 2, {}}}'", fault));
     CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(10));
     CHECK(run.code == 1);
-    CHECK(run.err.find("group 2: ") != std::string::npos);
-    CHECK(run.err.find(cause) != std::string::npos);
+    CHECK(run.err.find("group 2, on ") != std::string::npos);
+    CHECK_MESSAGE(run.err.find(cause) != std::string::npos, run.err);
     CHECK(report_in(out)["errors"].size() == 1);
     CHECK_FALSE(std::filesystem::exists(out / "image.nii.gz"));
     check_nothing_left(out);
@@ -207,13 +213,169 @@ TEST_CASE("what groups cannot share is refused before data flow, in one line wit
   CHECK(run_command("check dynamic_osem --groups 3").code == 0);
 }
 
-TEST_CASE("groups in processes that a launcher has started are refused by the first of them") {
+namespace {
+
+const std::filesystem::path& frames_of_one() {
+  static const TemporaryFolder folder;
+  static const std::filesystem::path out = folder / "one";
+  if (!std::filesystem::exists(out)) {
+    const auto run = run_frames(out, "");
+    REQUIRE_MESSAGE(run.code == 0, run.err);
+  }
+  return out;
+}
+
+std::string run_of_groups(const std::filesystem::path& out, int groups, const std::string& more = "") {
+  return fmt::format("run {} --quiet --groups {} --out {} {}", arguments_of_frames(), groups, out.string(), more);
+}
+
+/// Group 1 is so slow that there is time to disturb it.
+constexpr auto* slow_group = "--set 'projected.fault={rank: 1, delay_at: 1, delay_ms: 60000}'";
+
+bool has_claims(const std::filesystem::path& out) {
+  for (int i = 0; i < 500; ++i) {
+    std::error_code none;
+    for (const auto& folder : std::filesystem::directory_iterator(out / ".groups", none))
+      if (std::filesystem::is_symlink(folder.path() / "claim_0002")) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return false;
+}
+
+/// The process of a group of a run in `out` that another process has started.
+pid_t process_of_group(const std::filesystem::path& out, int group) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc"))
+    if (text_of(entry.path() / "cmdline").find(out.string()) != std::string::npos &&
+        text_of(entry.path() / "environ").find(fmt::format("TOFSTREAM_GROUP={}/", group)) != std::string::npos)
+      return std::stoi(entry.path().filename());
+  return -1;
+}
+
+}  // namespace
+
+TEST_CASE("groups that a launcher or a user has started have the images and books of one process, bit for bit") {
   const TemporaryFolder folder;
-  const std::string run = fmt::format("run {} --quiet --groups 2 --out {} --join 127.0.0.1:{} --rank ",
-                                      arguments_of_frames(), (folder / "out").string(), free_port());
-  RankProcess first("", run + "0/2"), other("", run + "1/2");
+  auto by_hand = started(4, run_of_groups(folder / "hand", 3));
+  for (auto& process : by_hand) CHECK_MESSAGE(process->wait() == 0, process->err());
+  for (std::size_t group = 1; group < by_hand.size(); ++group) CHECK(by_hand[group]->err().empty());
+  CHECK(by_hand[0]->err().find("projected: sensitivity from") != std::string::npos);  // a group has said it
+  check_same(folder / "hand", frames_of_one());
+  CHECK(sum_of_groups(folder / "hand", 3) == 4);
+  for (int frame = 1; frame <= 4; ++frame)
+    CHECK(text_of(frame_checkpoint(folder / "hand", frame)) == text_of(frame_checkpoint(frames_of_one(), frame)));
+  check_nothing_left(folder / "hand");
+  if (run_line("mpirun --version").code != 0) return skip_test("mpirun");
+  const auto run = run_line("timeout 60 mpirun --allow-run-as-root --oversubscribe -n 3 " + program().string() + " " +
+                            run_of_groups(folder / "mpirun", 2));
+  REQUIRE_MESSAGE(run.code == 0, run.err);
+  check_same(folder / "mpirun", frames_of_one());
+  CHECK(sum_of_groups(folder / "mpirun", 2) == 4);
+  check_nothing_left(folder / "mpirun");
+}
+
+TEST_CASE(
+    "processes that cannot be the groups of a run begin none: the first says why in a line, and all exit with 2") {
+  const TemporaryFolder folder;
+  const auto refused = [&](Processes processes, const std::string& why) {
+    for (const int code : codes(processes)) CHECK(code == 2);
+    for (std::size_t rank = 1; rank < processes.size(); ++rank) CHECK(processes[rank]->err().empty());
+    const std::string said = processes.front()->err();
+    CHECK_MESSAGE(said.find(why) != std::string::npos, said);
+    CHECK(said.find("group 1, on ") == std::string::npos);
+    CHECK(std::ranges::count(said, '\n') == 1);
+    CHECK_FALSE(std::filesystem::exists(folder / "out"));
+  };
+  const auto out = folder / "out";
+  refused(started(3, run_of_groups(out, 3)), "and 3 were started: start 4 (mpirun -n 4, srun -n 4, --rank 0/4)");
+  refused(started(3, run_of_groups(out, 2), "--set subsets.iterations=3"), "was started with another pipeline");
+  refused(started(3, run_of_groups(out, 2, "--set subsets.start=previous")), "or leave groups out");
+  refused(started(3, run_of_groups(out, 2, "--rank-images messages")), "groups have images of their own");
+  std::string missing = run_of_groups(out, 2);
+  const std::string scan = scan_of_groups().string();
+  missing.replace(missing.find(scan), scan.size(), (folder / "none.petsird").string());
+  refused(started(3, missing), "gadget 'feed': ");
+  const auto twice = run_of_groups(folder / "there", 2);
+  REQUIRE(run_command(twice).code == 0);
+  auto again = started(3, twice);
+  for (const int code : codes(again)) CHECK(code == 2);
+  CHECK(again.front()->err().find("--overwrite") != std::string::npos);
+}
+
+TEST_CASE("a group that does not see the folder of the results ends the run before data flow, and says what to do") {
+  if (run_line("unshare -rm true").code != 0) return skip_test("namespaces");
+  const TemporaryFolder folder;
+  const std::string run = run_of_groups(folder / "out", 2) + fmt::format("--join 127.0.0.1:{} --rank ", free_port());
+  const std::string elsewhere =
+      fmt::format("unshare -rm sh -c 'mount -t tmpfs none {} && exec \"$@\"' sh", folder.path().string());
+  RankProcess first("", run + "0/3"), second("", run + "1/3"), third(elsewhere, run + "2/3");
   CHECK(first.wait() == 2);
-  CHECK(other.wait() == 2);
-  CHECK(first.err().find("leave mpirun, srun and --rank out") != std::string::npos);
+  CHECK(second.wait() == 2);
+  CHECK(third.wait() == 2);
+  const std::string said = first.err();
+  CHECK_MESSAGE(said.find("group 2, on ") != std::string::npos, said);
+  CHECK(said.find("does not see the folder " + (folder / "out").string()) != std::string::npos);
+  CHECK(said.find("name one by --out that is on a disk of all hosts") != std::string::npos);
+  CHECK(second.err().empty());
+  CHECK(third.err().empty());
+  CHECK_FALSE(std::filesystem::exists(folder / "out"));
+}
+
+TEST_CASE(
+    "a group that is halted or killed is noticed, whoever has started it, and so is a first process that is gone") {
+  const TemporaryFolder folder;
+  const auto here = folder / "here", killed = folder / "killed", left = folder / "left";
+  RankProcess own("", run_of_groups(here, 2, slow_group));
+  auto launched = started(3, run_of_groups(killed, 2, slow_group)),
+       alone = started_on_host(3, run_of_groups(left, 2, slow_group));
+  for (const auto& out : {here, killed, left}) REQUIRE(has_claims(out));
+  const pid_t halted = process_of_group(here, 1);
+  REQUIRE(halted > 0);
+  const auto cores_of = [&](int group) {
+    const std::string status = text_of(fmt::format("/proc/{}/status", process_of_group(here, group)));
+    const auto begin = status.find("Cpus_allowed_list:");
+    return status.substr(begin, status.find('\n', begin) - begin);
+  };
+  if (std::thread::hardware_concurrency() > 1) CHECK(cores_of(1) != cores_of(2));
+  ::kill(halted, SIGSTOP);
+  launched[2]->signal(SIGKILL);
+  alone[0]->signal(SIGKILL);
+  const auto began = std::chrono::steady_clock::now();
+  CHECK(own.wait() == 1);
+  CHECK(codes(launched) == std::vector{1, 1, 128 + SIGKILL});
+  CHECK(codes(alone) == std::vector{128 + SIGKILL, 1, 1});
+  CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(10));
+  CHECK_MESSAGE(own.err().find("group 1, on ") != std::string::npos, own.err());
+  CHECK(own.err().find("nothing was heard of it for 5 s") != std::string::npos);
+  CHECK_MESSAGE(launched[0]->err().find("group 2, on ") != std::string::npos, launched[0]->err());
+  CHECK(launched[0]->err().find("nothing was heard of it for 5 s") != std::string::npos);
+  CHECK(launched[1]->err().empty());
+  CHECK(alone[1]->err().find("nothing was heard of the first") != std::string::npos);
+  for (const auto& out : {here, killed}) {
+    CHECK(report_in(out)["errors"].size() == 1);
+    check_nothing_left(out);
+  }
+}
+
+TEST_CASE("an interrupt of launched groups is heeded by the first alone, and a second one aborts") {
+  for (const int interrupts : {1, 2}) {
+    CAPTURE(interrupts);
+    const TemporaryFolder folder;
+    const auto out = folder / "out";
+    auto all = started(
+        3, run_of_groups(
+               out, 2, std::string(slow_group) + (interrupts == 2 ? " --set 'estimate.fault={delay_ms: 60000}'" : "")));
+    REQUIRE(has_claims(out));
+    for (auto& process : all) process->signal(SIGINT);
+    std::this_thread::sleep_for(std::chrono::milliseconds(interrupts == 2 ? 500 : 0));
+    if (interrupts == 2) all[0]->signal(SIGINT);
+    const int code = interrupts == 1 ? 0 : 130;
+    CHECK(codes(all) == std::vector{code, code, code});
+    if (interrupts == 1) {
+      CHECK(report_in(out)["books"]["balanced"] == true);
+      CHECK(std::filesystem::exists(out / "image.nii.gz"));
+    }
+    CHECK(all[1]->err().empty());
+    check_nothing_left(out);
+  }
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -193,6 +193,16 @@ TEST_CASE("a start that fails leaves the earlier run whole, overwriting or not")
   check_refused(writing(1, ", file: other.txt"), overwrite, "holds a file other.txt that no run.json there lists");
 }
 
+TEST_CASE("what is thrown once the folder is there keeps the run from beginning, and leaves the earlier one whole") {
+  TemporaryFolder folder;
+  REQUIRE(run_text(writing(2), {.output_dir = folder.path}).exit_code == 0);
+  check_refused(writing(1),
+                {.output_dir = folder.path,
+                 .earlier_run = EarlierRun::overwrite,
+                 .opened = [](RunControl&) { throw std::runtime_error("group 2 is not there"); }},
+                "group 2 is not there");
+}
+
 TEST_CASE("a run that is aborted before it begins leaves the earlier one whole") {
   TemporaryFolder folder;
   REQUIRE(run_text(writing(2), {.output_dir = folder.path}).exit_code == 0);

@@ -219,7 +219,7 @@ TEST_CASE("a process finds its place by options, Open MPI, PMI and Slurm, and wh
 
 TEST_CASE("places that cannot be are told in one line") {
   CHECK(place_error({.join = "h:1", .rank = "3/3"}).find("count from 0") != std::string::npos);
-  CHECK(place_error({.join = "h:1", .rank = "0/65"}).find("more than the 64") != std::string::npos);
+  CHECK(place_error({.join = "h:1", .rank = "0/66"}).find("more than the 65") != std::string::npos);
   CHECK(place_error({.join = "h:port", .rank = "0/2"}).find("write HOST:PORT") != std::string::npos);
   CHECK(place_error({.join = "none", .rank = "0/2"}).find("contradict") != std::string::npos);
   CHECK(place_error({}, {{"OMPI_COMM_WORLD_RANK", "4"}, {"OMPI_COMM_WORLD_SIZE", "4"}}).find("contradict each other") !=

@@ -36,6 +36,18 @@ void give_second_frame(const FrameGroups& groups, std::uint64_t events) {
 
 }  // namespace
 
+TEST_CASE("each run has a folder of groups of its own, which other processes see or do not") {
+  const TemporaryFolder folder;
+  const auto of_groups = make_folder_of_groups(folder / ".groups"), another = make_folder_of_groups(folder / ".groups");
+  CHECK(of_groups != another);
+  CHECK(sees_folder_of_groups(of_groups, {}));
+  CHECK_FALSE(sees_folder_of_groups(folder / "other" / of_groups.filename(), {}));
+  const FrameGroups groups(of_groups, 1, 2);
+  CHECK_FALSE(groups.has_image(2));
+  give_second_frame(groups, 100);
+  CHECK(groups.has_image(2));
+}
+
 TEST_CASE("a frame is of the group that claims it first") {
   const TemporaryFolder folder;
   const FrameGroups first(folder.path(), 1, 2), second(folder.path(), 2, 2);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # usage: slurm.sh BUILD WORK. Runs the program of BUILD under a real Slurm of two hosts, which are namespaces of this machine
 # with names, network addresses and temporary folders of their own: a run by srun, in messages and by MPI; a rank that is
-# killed; a job that is queued again; the fleet of share/operations. WORK is a folder outside /tmp. As root, with Debian's
+# killed; a job that is queued again; groups; the fleet of share/operations. WORK is a folder outside /tmp. As root, with Debian's
 # slurm-wlm, munge and iproute2; says 'skipped: no ...' without one. Ends with a line `N passed, N failed`.
 set -euo pipefail
 [ $# -eq 2 ] || { echo "usage: slurm.sh BUILD WORK" >&2; exit 2; }
@@ -109,6 +109,15 @@ gadgets:
 image: {voxel_mm: [6, 6, 6]}
 YAML
   tofstream run pipelines/small.yaml --input scan.petsird --ranks 2 --out threads --quiet
+  cat >pipelines/frames.yaml <<YAML
+include: $source/pipelines/listmode/dynamic_osem.yaml
+gadgets:
+  events: {batch_events: 1000}
+  subsets: {frames: ["4x0.03"], subsets: 2, iterations: 2, least_events: 100}
+  projected: {deterministic: true, sensitivity: {sampled_pairs: 50000}}
+image: {voxel_mm: [6, 6, 6]}
+YAML
+  tofstream run pipelines/frames.yaml --input scan.petsird --out frames --quiet
 }
 
 has_bits_of_threads() {
@@ -120,6 +129,37 @@ ranks_by_srun() {
   has_bits_of_threads messages
   grep -q '"rank_images": "messages"' messages/run.json
   grep -q '"gpu2: cpu"' messages/run.json
+}
+
+has_frames_of_one() {
+  local k
+  for k in 1 2 3 4; do cmp "$1/checkpoint_frame_000$k.tofc" frames/checkpoint_frame_000$k.tofc; done
+  [ ! -e "$1/.groups" ]
+}
+
+groups_by_srun() {
+  srun -N2 -n3 tofstream run pipelines/frames.yaml --input scan.petsird --groups 2 --out groups --quiet "${keyed[@]}"
+  has_frames_of_one groups
+  grep -q images_of_groups groups/run.json
+  # Each host has a /tmp of its own.
+  if srun -N2 -n3 tofstream run pipelines/frames.yaml --input scan.petsird --groups 2 --out /tmp/alone "${keyed[@]}" 2>alone.log
+  then echo "the run did not fail" >&2; return 1; fi
+  [ "$(grep -c 'group 2, on gpu2: it does not see the folder /tmp/alone' alone.log)" -eq 1 ]
+  [ ! -e /tmp/alone ]
+}
+
+a_group_is_killed() {
+  srun -N2 -n3 tofstream run pipelines/frames.yaml --input scan.petsird --groups 2 --out killed-groups "${keyed[@]}" \
+    --set 'projected.fault={rank: 1, delay_at: 1, delay_ms: 60000}' 2>killed-groups.log &
+  until_true 30 'compgen -G "killed-groups/.groups/*/claim_0002"'
+  kill -9 "$(process_of_rank 2)"
+  local begun=$SECONDS
+  if wait $!; then echo "the run did not fail" >&2; return 1; fi
+  [ $((SECONDS - begun)) -le 10 ]
+  [ "$(grep -c 'group 2, on gpu2: nothing was heard of it' killed-groups.log)" -eq 1 ]
+  [ ! -e killed-groups/image.nii.gz ] && [ ! -e killed-groups/.groups ]
+  tofstream run pipelines/frames.yaml --input scan.petsird --groups 3 --out killed-groups --set resume_from=killed-groups --quiet
+  has_frames_of_one killed-groups
 }
 
 images_by_mpi() {
@@ -192,7 +232,7 @@ a_fleet() {
 
 (set -x; start_slurm; prepare) >"$work/start.log" 2>&1 || { tail -n 15 "$work/start.log" >&2; echo "FAILED: no Slurm: $work/start.log" >&2; exit 1; }
 passed=0 failed=0
-tests=(ranks_by_srun a_rank_is_killed a_job_goes_on all_are_halted a_fleet servers_that_do_not_start)
+tests=(ranks_by_srun groups_by_srun a_rank_is_killed a_group_is_killed a_job_goes_on all_are_halted a_fleet servers_that_do_not_start)
 if [ -f "$build/lib/tofstream/libtofstream_mpi.so" ] && srun --mpi=list 2>&1 | grep -q pmix; then
   tests+=(images_by_mpi)
 else

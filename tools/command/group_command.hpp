@@ -1,4 +1,4 @@
-// One run whose frames, or gates, several processes of this host share: what can be shared, and which part of a pipeline
+// One run whose frames, or gates, several processes share: what can be shared, and which part of a pipeline
 // each of them has.
 #pragma once
 

@@ -1,43 +1,34 @@
-// The processes that share the frames of a run, which this process collects: they run the same command, end at the
-// latest with this process, and what ends one of them ends the run.
+// The processes of groups that this process starts itself, on this host: they run the same command and meet this
+// process as those that a launcher has started do (gadgets/ranks/rank_group.hpp). They end at the latest with it.
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
+#include <thread>
 
-#include "core/run/run_control.hpp"
+#include "gadgets/ranks/launcher.hpp"
 
 namespace tofstream::command {
 
-/// Which group a process is that another one has started, and where they meet.
-struct GroupPlace {
-  int group = 0, groups = 1;
-  std::filesystem::path folder;
-};
-
-/// That of this process, from its environment, which forgets it; nothing: no other process has started it.
-std::optional<GroupPlace> take_group_place();
+/// Which group this process is, where another one has started it so: from its environment, which forgets it.
+std::optional<JoinedPlace> take_group_place();
 
 class GroupProcesses {
  public:
-  struct Settings {
-    int groups = 1;
-    bool uses_gpus = false;            // each has its share of the host's, as of the cores
-    std::vector<std::string> gadgets;  // what these log in a group, this process logs too
-  };
-  /// Throws InputError for more groups than GPUs.
-  explicit GroupProcesses(Settings settings);
+  /// Starts them. `endpoint`: where they meet the first. Throws std::system_error. From the thread that calls end(),
+  /// with whose end the system ends them.
+  GroupProcesses(int groups, const std::string& endpoint);
+  /// As end().
   ~GroupProcesses();
   GroupProcesses(const GroupProcesses&) = delete;
   GroupProcesses& operator=(const GroupProcesses&) = delete;
 
-  /// Starts them. Their folder is in that of the results, and is removed at the end. Where one of them fails or is
-  /// killed, the run fails. From the thread that calls end().
-  void begin(RunControl& run, const std::filesystem::path& output_dir);
-  /// The run has ended: kills those that are left.
+  /// How one has ended, in words that begin with the group; empty: all are there.
+  std::string how_one_ended();
+  /// While the thread lives, one that ends is told to `groups`, at once, and not once it has been silent for long.
+  std::jthread watch(RankGroup& groups);
+  /// Kills those that are left.
   void end();
 
  private:

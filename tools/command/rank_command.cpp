@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,6 +18,8 @@
 #include "kernels/collective/mpi.hpp"
 #include "kernels/collective/nccl.hpp"
 #include "tools/command/errors.hpp"
+#include "tools/command/group_command.hpp"
+#include "tools/command/group_worker.hpp"
 #include "tools/command/key_options.hpp"
 #include "tools/command/rank_worker.hpp"
 
@@ -55,31 +58,67 @@ std::string why_not_mpi(const JoinedPlace& joined, ImageRoute route) {
                      mpi_library());
 }
 
-RankIdentity own_identity(const RankOptions& options, const JoinedPlace& joined, std::string pipeline) {
-  RankIdentity own = identity_of(joined.place, program_in_words(), std::move(pipeline));
+RankIdentity own_identity(const RankOptions& options, const JoinedPlace& joined, const Pipeline& pipeline) {
+  std::string text = flow_text(pipeline.resolved);
+  // A group may still be given a part of the GPUs, and exchanges no images.
+  if (groups_of(pipeline) > 1) return identity_before_cuda(joined.place, program_in_words(), std::move(text));
+  RankIdentity own = identity_of(joined.place, program_in_words(), std::move(text));
   own.no_mpi = why_not_mpi(joined, *image_route(options.images));
   if (own.no_mpi.empty()) own.mpi = mpi_library();
   return own;
 }
 
-void run_first(const RankOptions& options, const JoinedPlace& joined,
-               const std::function<Pipeline(bool is_first)>& load,
-               const std::function<void(Pipeline, RankGroup*)>& run) {
-  Pipeline pipeline = load(true);
-  std::unique_ptr<RankGroup> group;
-  from_input([&] {
-    group = std::make_unique<RankGroup>(
-        RankGroup::Settings{.own = own_identity(options, joined, flow_text(pipeline.resolved)),
+std::chrono::milliseconds patience_of(const RankOptions& options) {
+  return std::chrono::milliseconds(static_cast<std::int64_t>(1000 * options.timeout_s));
+}
+
+std::unique_ptr<RankGroup> meet_others(const RankOptions& options, const JoinedPlace& joined, const Pipeline& pipeline,
+                                       GroupProcesses* started) {
+  const bool has_groups = groups_of(pipeline) > 1;
+  std::string ended;
+  try {
+    return std::make_unique<RankGroup>(
+        RankGroup::Settings{.own = own_identity(options, joined, pipeline),
                             .endpoint = joined.endpoint,
                             .keys = keys_of(options.join.keys, true),
-                            .patience = std::chrono::milliseconds(static_cast<std::int64_t>(1000 * options.timeout_s)),
-                            .images = *image_route(options.images),
-                            .warn = [](std::string_view text) { program_log().warn("{}", text); }});
-    return 0;
-  });
-  const RankGroupInUse used(*group);
+                            .patience = patience_of(options),
+                            .images = has_groups ? ImageRoute::automatic : *image_route(options.images),
+                            .warn = [](std::string_view text) { program_log().warn("{}", text); },
+                            .is_interrupted = [&] { return started && !(ended = started->how_one_ended()).empty(); },
+                            .each = has_groups ? "group" : "rank"});
+  } catch (const std::exception& error) {
+    throw InputError(ended.empty() ? error.what() : fmt::format("groups: cannot be started: {}", ended));
+  }
+}
+
+// Whether so many processes, which are all there, can be the groups of a pipeline, or the ranks.
+void require_right_number(const RankOptions& options, const JoinedPlace& joined, const Pipeline& pipeline) {
+  constexpr int most_ranks = 64;  // as the parameter `ranks`
+  const int groups = groups_of(pipeline), there = joined.place.ranks;
+  if (groups == 1 && there > most_ranks)
+    throw InputError(
+        fmt::format("{} ranks are more than the {} that can share an image: start fewer", there, most_ranks));
+  if (groups == 1) return;
+  if (there != groups + 1)
+    throw InputError(
+        fmt::format("groups: {0} groups and the first process, which collects their images, are {1} "
+                    "processes, and {2} were started: start {1} (mpirun -n {1}, srun -n {1}, --rank 0/{1})",
+                    groups, groups + 1, there));
+  if (options.images != "auto")
+    throw InputError(fmt::format("--rank-images {}: groups have images of their own, and exchange none: leave it out",
+                                 options.images));
+  require_shareable(pipeline);
+}
+
+void run_first(const RankOptions& options, const JoinedPlace& joined, Pipeline pipeline, GroupProcesses* started,
+               const std::function<void(Pipeline, const OtherProcesses&)>& run) {
+  const std::unique_ptr<RankGroup> group = meet_others(options, joined, pipeline, started);
+  const std::jthread watch = started ? started->watch(*group) : std::jthread();
+  std::optional<RankGroupInUse> used;
+  if (groups_of(pipeline) == 1) used.emplace(*group);
   try {
-    run(std::move(pipeline), group.get());
+    require_right_number(options, joined, pipeline);
+    run(std::move(pipeline), {group.get(), started});
     end_mpi(true);
   } catch (const InputError&) {
     group->end(2);
@@ -91,22 +130,34 @@ void run_first(const RankOptions& options, const JoinedPlace& joined,
   }
 }
 
+// Without other processes, but for groups, which it starts.
+void run_alone(const RankOptions& options, Pipeline pipeline,
+               const std::function<void(Pipeline, const OtherProcesses&)>& run) {
+  const int groups = groups_of(pipeline);
+  if (groups == 1) return run(std::move(pipeline), {});
+  const JoinedPlace first{{0, groups + 1}, from_input([] { return endpoint_of_own_processes(); }), "tofstream"};
+  require_right_number(options, first, pipeline);
+  GroupProcesses started(groups, first.endpoint);
+  run_first(options, first, std::move(pipeline), &started, run);
+}
+
 // What is wrong with it, the first rank says.
 int run_other(const RankOptions& options, const JoinedPlace& joined,
               const std::function<Pipeline(bool is_first)>& load) {
   Pipeline pipeline;
-  RankIdentity own = own_identity(options, joined, "");
+  std::string problem;
   try {
     pipeline = load(false);
-    own.pipeline = flow_text(pipeline.resolved);
   } catch (const std::exception& error) {
-    own.problem = error.what();
+    problem = error.what();
   }
-  return work_as_rank({.own = std::move(own),
-                       .endpoint = joined.endpoint,
-                       .keys = keys_of(options.join.keys, false),
-                       .patience = std::chrono::milliseconds(static_cast<std::int64_t>(1000 * options.timeout_s)),
-                       .pipeline = pipeline});
+  WorkerSettings settings{.own = own_identity(options, joined, pipeline),
+                          .endpoint = joined.endpoint,
+                          .keys = keys_of(options.join.keys, false),
+                          .patience = patience_of(options),
+                          .pipeline = pipeline};
+  settings.own.problem = problem;
+  return groups_of(pipeline) > 1 ? work_as_group(settings, joined.by == "tofstream") : work_as_rank(settings);
 }
 
 }  // namespace
@@ -131,11 +182,11 @@ void add_rank_options(Command& command, RankOptions& options) {
 }
 
 void run_on_ranks(const RankOptions& options, const std::function<Pipeline(bool is_first)>& load,
-                  const std::function<void(Pipeline, RankGroup*)>& run) {
+                  const std::function<void(Pipeline, const OtherProcesses&)>& run) {
   if (!(options.timeout_s > 0 && options.timeout_s < 1e6)) throw InputError("--join-timeout must be some seconds");
-  std::optional<JoinedPlace> joined;
+  std::optional<JoinedPlace> joined = take_group_place();
   try {
-    joined = joined_place(options.join, [](const char* name) -> const char* { return std::getenv(name); });
+    if (!joined) joined = joined_place(options.join, [](const char* name) -> const char* { return std::getenv(name); });
   } catch (const WrongPlace& wrong) {
     if (!wrong.is_first) throw ExitWith{2};
     throw InputError(wrong.what());
@@ -144,11 +195,11 @@ void run_on_ranks(const RankOptions& options, const std::function<Pipeline(bool 
     if (joined && joined->place.rank > 0) throw ExitWith{2};  // the first says why
     throw InputError(fmt::format("--rank-images {}: write auto, nccl, mpi or messages", options.images));
   }
-  if (!joined) return run(load(true), nullptr);
+  if (!joined) return run_alone(options, load(true), run);
   // By NCCL too they then meet where no other host can come. Before there are threads, which might read the environment.
   if (meets_on_this_host(*joined)) ::setenv("NCCL_SOCKET_IFNAME", "lo", 0);
-  if (joined->place.ranks == 1) return run(load(true), nullptr);
-  if (joined->place.rank == 0) return run_first(options, *joined, load, run);
+  if (joined->place.ranks == 1) return run_alone(options, load(true), run);
+  if (joined->place.rank == 0) return run_first(options, *joined, load(true), nullptr, run);
   if (const int code = run_other(options, *joined, load); code != 0) throw ExitWith{code};
 }
 

@@ -3,10 +3,9 @@
 #include <string>
 #include <utility>
 
-#include "gadgets/ranks/frame_groups.hpp"
 #include "tools/command/commands.hpp"
 #include "tools/command/group_command.hpp"
-#include "tools/command/group_processes.hpp"
+#include "tools/command/group_run.hpp"
 #include "tools/command/metrics_options.hpp"
 #include "tools/command/rank_command.hpp"
 #include "tools/command/running.hpp"
@@ -22,33 +21,11 @@ struct RunOptions {
   RankOptions ranks;
 };
 
-bool may_use_gpus(const Pipeline& pipeline) {
-  for (const PipelineGadget& gadget : pipeline.gadgets)
-    if (const Value* backend = gadget.resolved.find("backend"); backend && backend->text != "cpu") return true;
-  return false;
-}
-
-// This process collects what the groups make, which it starts.
-void run_in_groups(Pipeline pipeline, RunSettings settings) {
-  require_shareable(pipeline);
-  if (settings.ranks)
-    throw InputError(
-        "groups: they are processes of this host, which this command starts itself, and a launcher has started several "
-        "ranks: leave mpirun, srun and --rank out (each group takes --ranks), or leave groups out");
-  GroupProcesses groups({groups_of(pipeline), may_use_gpus(pipeline), gadgets_of_groups(pipeline)});
+// This process collects what groups make.
+void run_in_groups(Pipeline pipeline, const OtherProcesses& others, RunSettings settings) {
+  GroupRun groups(pipeline, *others.ranks, others.started);
   settings.groups = &groups;
   run_pipeline(std::move(pipeline), settings);
-}
-
-// A group: it has no results of its own, and what it says goes to its log.
-void run_as_group(const GroupPlace& place, Pipeline pipeline) {
-  const FrameGroups own(place.folder, place.group, place.groups);
-  const FrameGroupsInUse in_use(own);
-  RunSettings settings;
-  settings.output_dir = place.folder / std::to_string(place.group);
-  settings.quiet = settings.is_step = true;
-  settings.takes_signals = false;
-  run_pipeline(part_of_group(std::move(pipeline), place.group), settings);
 }
 
 }  // namespace
@@ -78,17 +55,15 @@ void add_run(Command& app) {
       "aborted.");
   add_rank_options(command, options->ranks);
   command.on_run([options] {
-    if (const auto place = take_group_place())
-      return run_as_group(*place, load_quietly(options->pipeline, options->pipeline_options));
     run_on_ranks(
         options->ranks,
         [&](bool is_first) {
           return is_first ? load(options->pipeline, options->pipeline_options)
                           : load_quietly(options->pipeline, options->pipeline_options);
         },
-        [&](Pipeline pipeline, RankGroup* ranks) {
-          options->settings.ranks = ranks;
-          if (groups_of(pipeline) > 1) return run_in_groups(std::move(pipeline), options->settings);
+        [&](Pipeline pipeline, const OtherProcesses& others) {
+          options->settings.ranks = others.ranks;
+          if (groups_of(pipeline) > 1) return run_in_groups(std::move(pipeline), others, options->settings);
           run_pipeline(std::move(pipeline), options->settings);
         });
   });

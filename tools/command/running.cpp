@@ -224,8 +224,8 @@ void add_groups_option(Command& command, PipelineOptions& options) {
       .add_option(
           "--groups",
           [&options](const std::vector<std::string>& given) { options.sets.push_back("groups=" + given.front()); },
-          "Processes of this host that share the frames or gates of a scan, each with its part of the GPUs and cores: "
-          "a number")
+          "Processes that share the frames or gates of a scan, each with its part of the GPUs and cores of its host: a "
+          "number. They are started on this host, or by mpirun, srun or --rank, with one process more, which collects")
       .suggests({"2", "4", "8"});
 }
 
@@ -268,19 +268,17 @@ void run_pipeline(Pipeline pipeline, const RunSettings& settings) {
                                       .opened =
                                           [&](RunControl& run) {
                                             control->open_default(run);
-                                            if (settings.groups) settings.groups->begin(run, settings.output_dir);
+                                            if (settings.groups) settings.groups->begin(settings.output_dir);
                                           },
                                       .observer = observers.empty() ? nullptr : &observers});
   RunReport report;
   {
-    std::optional<SignalWatch> signals;
-    if (settings.takes_signals)
-      signals.emplace(
-          [&] {
-            fmt::print(stderr, "\nstopping: what has arrived is reconstructed and written; again to abort\n");
-            engine.request_stop();
-          },
-          [&] { engine.abort(); });
+    const SignalWatch signals(
+        [&] {
+          fmt::print(stderr, "\nstopping: what has arrived is reconstructed and written; again to abort\n");
+          engine.request_stop();
+        },
+        [&] { engine.abort(); });
     Control opened(engine, settings);
     control = &opened;
     OtherRanks others(settings.ranks, engine.control());

@@ -9,7 +9,7 @@
 #include "core/report/run_folder.hpp"
 #include "gadgets/ranks/rank_group.hpp"
 #include "tools/command/command_line.hpp"
-#include "tools/command/group_processes.hpp"
+#include "tools/command/group_run.hpp"
 #include "tools/watch/metrics.hpp"
 
 namespace tofstream::command {
@@ -17,17 +17,16 @@ namespace tofstream::command {
 struct RunSettings {
   std::filesystem::path output_dir;  // empty: files go to the working folder, without run.json and report.html
   EarlierRun earlier_run = EarlierRun::refuse;
-  bool json = false;                 // print run.json instead of words
-  bool verbose = false;              // at the end also what each gadget did: messages, events, time
-  bool quiet = false;                // no progress
-  bool is_step = false;              // of a command that prints what came of it itself: no words and no run.json
-  std::filesystem::path trace;       // of the run, for Perfetto; empty: none
-  MetricsSettings metrics;           // of the Prometheus endpoint; without an address: none
-  std::string control = "none";      // path of the control socket; empty: in the output folder; "none": none
-  RankGroup* ranks = nullptr;        // other processes that take part; null: none
-  GroupProcesses* groups = nullptr;  // that share the frames; null: none
-  bool takes_signals = true;         // SIGINT and SIGTERM stop the run, and abort it
-  bool nvtx = false;                 // mark the gadgets' calls for Nsight Systems
+  bool json = false;             // print run.json instead of words
+  bool verbose = false;          // at the end also what each gadget did: messages, events, time
+  bool quiet = false;            // no progress
+  bool is_step = false;          // of a command that prints what came of it itself: no words and no run.json
+  std::filesystem::path trace;   // of the run, for Perfetto; empty: none
+  MetricsSettings metrics;       // of the Prometheus endpoint; without an address: none
+  std::string control = "none";  // path of the control socket; empty: in the output folder; "none": none
+  RankGroup* ranks = nullptr;    // other processes that take part; null: none
+  GroupRun* groups = nullptr;    // these share the frames; null: they do not
+  bool nvtx = false;             // mark the gadgets' calls for Nsight Systems
 };
 
 /// --ranks: the top-level key `ranks` of a pipeline.

@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/base/exec_words.hpp"
 #include "core/base/log.hpp"
 
 namespace tofstream::serve {
@@ -74,21 +75,6 @@ struct ServerStart {
   ::close_range(3, ~0U, 0);
   ::execve(start.arguments[0], start.arguments.data(), start.environment.data());
   ::_exit(127);
-}
-
-std::vector<std::string> environment_with_devices(const std::string& devices) {
-  std::vector<std::string> all;
-  for (char** entry = environ; *entry; ++entry)
-    if (!std::string_view(*entry).starts_with(std::string(devices_variable) + "=")) all.emplace_back(*entry);
-  all.push_back(fmt::format("{}={}", devices_variable, devices));
-  return all;
-}
-
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> all;
-  for (std::string& text : texts) all.push_back(text.data());
-  all.push_back(nullptr);
-  return all;
 }
 
 std::string end_in_words(int status) {
@@ -155,7 +141,8 @@ class GpuServers::State {
           {.endpoint = "ipc://" + (folder_ / fmt::format("gpu-{}", gpu)).string(), .key = {}, .name = name});
       children_.push_back({.name = name,
                            .arguments = arguments_of(addresses_.back().endpoint, order),
-                           .environment = environment_with_devices(visible_devices(order, visible))});
+                           .environment = environment_with(std::vector{
+                               std::pair(std::string(devices_variable), visible_devices(order, visible))})});
     }
     thread_ = std::jthread([this] { watch(); });
   }
