@@ -2,6 +2,7 @@
 // them for later iterations. Step (step.hpp) has one, or one for each rank (ranks.hpp).
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -87,6 +88,7 @@ class Share {
     std::unique_ptr<ProjectionPlan> plan = nullptr;
     Buffer<float> additive = {};  // of `terms`; has room for them where there will be some
     std::shared_ptr<const AdditiveTerms<Data>> terms = {};
+    std::int64_t number = 0;  // of those that were kept
 
     std::size_t bytes() const { return copy.bytes() + (plan ? plan->bytes() : 0) + additive.bytes(); }
   };
@@ -94,6 +96,11 @@ class Share {
   Prepared* kept_of(const std::shared_ptr<const Data>& batch, Range range);
   Prepared& prepare(const std::shared_ptr<const Data>& batch, Range range, bool has_terms, Context& context);
   void copy_range(const std::shared_ptr<const Data>& batch, Prepared& prepared);
+  std::unique_ptr<ProjectionPlan> plan_of(const ViewOf<Data>& view);
+  void make_room();
+  void drop_newest();
+  /// GPU memory that what is kept leaves free: for a batch like the largest so far while it is planned, and for a pass.
+  std::size_t room_to_leave() const { return 2 * largest_bytes_ + (std::size_t{1} << 30); }
   ViewOf<Data> view_of(const Data& batch, Prepared& prepared, const Additive<Data>* additive);
   static ViewOf<Data> range_in(const ViewOf<Data>& whole, Range range) {
     if constexpr (Divisible<Data>) return range_of(whole, range);
@@ -107,6 +114,8 @@ class Share {
   bool has_batches_, is_alone_;
   std::unordered_map<const Data*, Prepared> kept_;
   Prepared unkept_;
+  std::size_t largest_bytes_ = 0;  // of what was prepared
+  std::int64_t ever_kept_ = 0;
   Buffer<float> room_;  // of the newest view
   DataFeed<Data> feed_;
   ShareFigures figures_;
@@ -153,9 +162,8 @@ typename Share<Data>::Prepared* Share<Data>::kept_of(const std::shared_ptr<const
   return is_same ? &known->second : nullptr;
 }
 
-// On a GPU, prepared batches are kept for later iterations while there is room for as much again. Data lie on the host
-// if the GPU had no room for them: they are copied for each pass, and their plan is dropped after it. A share of them
-// may find room.
+// On a GPU, prepared batches are kept for later iterations while there is room. Data lie on the host if the GPU had no
+// room for them: they are copied for each pass, and their plan is dropped after it. A share of them may find room.
 template <class Data>
 typename Share<Data>::Prepared& Share<Data>::prepare(const std::shared_ptr<const Data>& batch, Range range,
                                                      bool has_terms, Context& context) {
@@ -163,6 +171,7 @@ typename Share<Data>::Prepared& Share<Data>::prepare(const std::shared_ptr<const
   std::erase_if(kept_, [](const auto& each) { return each.second.batch.expired(); });  // they are not sent again
   if (!on_host(memory_) && unkept_.is_copy) synchronize(nullptr);  // copies are freed beside what reads them
   unkept_ = {};
+  make_room();
   Prepared prepared{.batch = batch, .range = range};
   copy_range(batch, prepared);
   if (has_terms) prepared.additive = Buffer<float>(memory_, prepared.is_copy ? prepared.copy.count : batch->count);
@@ -170,12 +179,39 @@ typename Share<Data>::Prepared& Share<Data>::prepare(const std::shared_ptr<const
   const auto began = std::chrono::steady_clock::now();
   const ViewOf<Data> view =
       prepared.is_copy ? views_.view(prepared.copy, room_) : range_in(views_.view(*batch, room_), range);
-  prepared.plan = projector_.plan(view);
+  prepared.plan = plan_of(view);
   if (!on_host(memory_)) context.span(track_, "plan", began, std::chrono::steady_clock::now());
   figures_.planning_s += detail::seconds_since(began);
-  constexpr std::size_t reserve = std::size_t{1} << 30;  // for images and a pass
-  if (on_host(memory_) || free_device_bytes() < prepared.bytes() + reserve) return unkept_ = std::move(prepared);
+  largest_bytes_ = std::max(largest_bytes_, prepared.bytes());
+  if (on_host(memory_) || free_device_bytes() < room_to_leave()) return unkept_ = std::move(prepared);
+  prepared.number = ever_kept_++;
   return kept_.insert_or_assign(batch.get(), std::move(prepared)).first->second;
+}
+
+// What is kept may stand in the way: deterministic sums need a plan.
+template <class Data>
+std::unique_ptr<ProjectionPlan> Share<Data>::plan_of(const ViewOf<Data>& view) {
+  while (true) try {
+      return projector_.plan(view);
+    } catch (const OutOfMemory&) {
+      if (kept_.empty()) throw;
+      drop_newest();
+    }
+}
+
+// Others take memory too, above all for the data of a scan that goes on.
+template <class Data>
+void Share<Data>::make_room() {
+  if (on_host(memory_)) return;
+  while (!kept_.empty() && free_device_bytes() < room_to_leave()) drop_newest();
+}
+
+// Passes meet all batches in turn: to drop the one that is met next would be to drop each before it is met.
+template <class Data>
+void Share<Data>::drop_newest() {
+  synchronize(nullptr);  // nothing reads it any more
+  kept_.erase(std::max_element(kept_.begin(), kept_.end(),
+                               [](const auto& a, const auto& b) { return a.second.number < b.second.number; }));
 }
 
 // Brings the range to the projector's memory, unless the batch lies there already.

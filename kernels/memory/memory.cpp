@@ -173,9 +173,10 @@ void* allocate_device(std::size_t bytes, Stream stream) {
   const cudaMemPool_t pool = detail::device_pool();
   void* pointer = nullptr;
   cudaError_t status = cudaMallocFromPoolAsync(&pointer, bytes, pool, stream);
-  if (status == cudaErrorMemoryAllocation) {  // until all that has been given back is free
+  if (status == cudaErrorMemoryAllocation) {  // until all that has been given back is free, and in one piece
     (void)cudaGetLastError();
     check_cuda(cudaDeviceSynchronize(), "wait for memory");
+    check_cuda(cudaMemPoolTrimTo(pool, 0), "give memory back");
     status = cudaMallocFromPoolAsync(&pointer, bytes, pool, stream);
   }
   if (status == cudaSuccess) return pointer;

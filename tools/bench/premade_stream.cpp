@@ -7,6 +7,8 @@
 #include <span>
 #include <utility>
 
+#include <tbb/parallel_for.h>
+
 #include "gadgets/io/petsird/tof_bins.hpp"
 #include "gadgets/io/petsird/writer.hpp"
 #include "gadgets/io/shared_files.hpp"
@@ -22,7 +24,7 @@ namespace {
 using Bytes = std::vector<std::byte>;
 using Events = std::vector<petsird::CoincidenceEvent>;
 
-constexpr int payloads = 8;  // drawn at random
+constexpr std::uint32_t payloads = 8;  // drawn at random
 constexpr std::uint32_t frame_ms = 10;
 
 Events draw_any(std::mt19937& random, std::uint32_t detectors, std::uint32_t tof_bins, std::uint64_t count) {
@@ -81,8 +83,12 @@ PremadeStream premade_stream(const PremadeSettings& settings) {
   writer.flush();
   std::mt19937 random(1);
   std::vector<Bytes> drawn;
+  std::vector<Events> crossing(payloads);
+  if (image)
+    tbb::parallel_for(0u, payloads,
+                      [&](std::uint32_t k) { crossing[k] = draw_crossing(ring, *image, edges_mm, frame_events, k); });
   for (std::uint32_t k = 0; k < payloads; ++k) {
-    const Events some = image ? draw_crossing(ring, *image, edges_mm, frame_events, k)
+    const Events some = image ? std::exchange(crossing[k], {})
                               : draw_any(random, static_cast<std::uint32_t>(ring.detectors()),
                                          static_cast<std::uint32_t>(edges_mm.size() - 1), frame_events);
     drawn.push_back(schema == wire::Schema::petsird ? block(writer, written, some, frame_ms * k)
@@ -95,16 +101,19 @@ PremadeStream premade_stream(const PremadeSettings& settings) {
   frame.kind = wire::FrameKind::data;
   frame.schema = schema;
   frame.events = frame_events;
-  while (stream.events < wanted) {
-    frame.first_event = stream.events;
-    frame.start_ns = frame.sequence * frame_ms * 1'000'000;
-    frame.duration_ns = frame_ms * std::uint64_t{1'000'000};
-    ++frame.sequence;
-    stream.frames.push_back(wire::encode_frame(frame, drawn[frame.sequence % payloads]));
-    stream.events += frame_events;
-  }
+  const std::uint64_t frames = (wanted + frame_events - 1) / frame_events;
+  stream.frames.resize(1 + frames);
+  tbb::parallel_for(std::uint64_t{0}, frames, [&](std::uint64_t k) {
+    wire::FrameHeader own = frame;
+    own.sequence = k + 1;
+    own.first_event = k * frame_events;
+    own.start_ns = k * frame_ms * 1'000'000;
+    own.duration_ns = frame_ms * std::uint64_t{1'000'000};
+    stream.frames[own.sequence] = wire::encode_frame(own, drawn[own.sequence % payloads]);
+  });
+  stream.events = frames * frame_events;
   stream.frames.push_back(wire::encode_frame(
-      {.kind = wire::FrameKind::end, .stream = 1, .sequence = frame.sequence + 1, .first_event = stream.events}, {}));
+      {.kind = wire::FrameKind::end, .stream = 1, .sequence = frames + 1, .first_event = stream.events}, {}));
   for (const Bytes& made : stream.frames) stream.bytes += made.size();
   return stream;
 }

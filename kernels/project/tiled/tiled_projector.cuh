@@ -42,7 +42,7 @@ template <class Family>
 class TiledProjector final : public ListModeProjector {
  public:
   /// `deterministic`: EM steps and back projections give the same sums bit for bit. Which path takes an event then
-  /// follows from the events alone, so a GPU without room for their visits is a std::runtime_error.
+  /// follows from the events alone, so a GPU without room for their visits is an OutOfMemory.
   /// `family`: what the family's constructor takes.
   template <class... Arguments>
   TiledProjector(CudaPath path, bool deterministic, const Arguments&... family)
@@ -145,7 +145,7 @@ class TiledProjector final : public ListModeProjector {
       return true;
     } catch (const OutOfMemory&) {
       if (deterministic_)
-        throw std::runtime_error(
+        throw OutOfMemory(
             "deterministic: the GPU has no room for a plan of the events: use smaller subsets, or backend cpu");
       return false;
     }

@@ -94,7 +94,7 @@ struct LinesInCells {
 
 std::vector<LinesInCells> in_cells(const std::vector<Probe>& probes, const PairView& list, std::int64_t step) {
   std::vector<LinesInCells> result(probes.size());
-  for (std::size_t i = 0; i < probes.size(); ++i) {
+  tbb::parallel_for(std::size_t{0}, probes.size(), [&](std::size_t i) {
     PairCursor cursor(list), of_cell(list);
     for (const Probe::Line& line : probes[i].lines) {
       cursor.pair(line.number);
@@ -104,7 +104,7 @@ std::vector<LinesInCells> in_cells(const std::vector<Probe>& probes, const PairV
       else
         result[i].alone += line.weight * line.weight;
     }
-  }
+  });
   return result;
 }
 

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bitset>
 #include <cmath>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <tbb/blocked_range.h>
@@ -79,11 +81,11 @@ std::vector<std::uint32_t> moved_detectors(const DetectorTable& detectors, const
                                            const Symmetry& s) {
   std::vector<std::uint32_t> moved(static_cast<std::size_t>(detectors.size()));
   std::vector<char> taken(moved.size());
-  for (std::uint32_t d = 0; d < moved.size(); ++d) {
-    moved[d] = places.at(centre + s(detectors.position(d) - centre));
-    if (moved[d] == DetectorPlaces::none || taken[moved[d]]) return {};
-    taken[moved[d]] = 1;
-  }
+  tbb::parallel_for(std::size_t{0}, moved.size(), [&](std::size_t d) {
+    moved[d] = places.at(centre + s(detectors.position(static_cast<std::uint32_t>(d)) - centre));
+  });
+  for (const std::uint32_t to : moved)
+    if (to == DetectorPlaces::none || std::exchange(taken[to], 1)) return {};
   return moved;
 }
 
@@ -107,6 +109,27 @@ bool efficiencies_agree(const Scanner& scanner, const std::vector<std::uint32_t>
   return agree;
 }
 
+/// Bit a of 0 to 2 mirrors an axis, bit 3 exchanges x and y; 0 is the identity.
+Symmetry numbered(std::size_t n) {
+  return {.swap_xy = (n & 8) != 0, .mirror = {(n & 1) != 0, (n & 2) != 0, (n & 4) != 0}};
+}
+
+/// The number of `first` and then `second`.
+std::size_t composed(std::size_t first, std::size_t second) {
+  const std::size_t x_and_y = (first & 1) << 1 | (first & 2) >> 1;
+  return ((second & 8) ? (first & 12) | x_and_y : first) ^ second;
+}
+
+/// Adds a symmetry and all that it makes with those that are there.
+void add(std::bitset<SymmetryGroup::most>& symmetries, std::size_t n) {
+  symmetries.set(n);
+  for (std::size_t other = 0; other < symmetries.size(); ++other) {
+    if (!symmetries[other]) continue;
+    for (const std::size_t made : {composed(n, other), composed(other, n)})
+      if (!symmetries[made]) add(symmetries, made);
+  }
+}
+
 }  // namespace
 
 SymmetryGroup common_symmetries(const Scanner& scanner, const Grid& grid) {
@@ -115,12 +138,14 @@ SymmetryGroup common_symmetries(const Scanner& scanner, const Grid& grid) {
                       .blobs = grid.has_blobs()};
   const DetectorPlaces places(*scanner.detectors);
   const Vec3 centre = centre_of(grid);
-  for (int n = 1; n < SymmetryGroup::most; ++n) {  // 0 is the identity
-    const Symmetry s{.swap_xy = (n & 8) != 0, .mirror = {(n & 1) != 0, (n & 2) != 0, (n & 4) != 0}};
-    if (!grid_has(grid, s)) continue;
-    const std::vector<std::uint32_t> moved = moved_detectors(*scanner.detectors, places, centre, s);
-    if (!moved.empty() && efficiencies_agree(scanner, moved)) group.elements[group.count++] = s;
+  std::bitset<SymmetryGroup::most> symmetries(1);
+  for (std::size_t n = 1; n < symmetries.size(); ++n) {
+    if (symmetries[n] || !grid_has(grid, numbered(n))) continue;
+    const std::vector<std::uint32_t> moved = moved_detectors(*scanner.detectors, places, centre, numbered(n));
+    if (!moved.empty() && efficiencies_agree(scanner, moved)) add(symmetries, n);
   }
+  for (std::size_t n = 1; n < symmetries.size(); ++n)
+    if (symmetries[n]) group.elements[group.count++] = numbered(n);
   return group;
 }
 
