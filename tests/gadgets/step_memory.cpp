@@ -1,12 +1,11 @@
 // What a projector's gadget keeps on a GPU gives way where others need the memory.
 #include <memory>
-#include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
-#include "core/run/gadget_test.hpp"
+#include "core/testing.hpp"
+#include "gadgets/additive.hpp"
 #include "gadgets/payloads.hpp"
 #include "kernels/ring/simulate/random_pairs.hpp"
 #include "kernels/ring/simulate/ring_scanner.hpp"
