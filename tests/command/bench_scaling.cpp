@@ -57,7 +57,7 @@ TEST_CASE("bench scaling predicts a cluster from one host's results, and says th
 TEST_CASE("bench scaling times iterations and sensitivities by ranks of a CPU") {
   const auto made = run_bench(
       "scaling --backend cpu --scanner demo_ring --events 20000 --size 20 20 10 --voxel 12 --subsets 2 --iterations 2 "
-      "--ranks 1 2 --projector blobs --sensitivity-pairs 20000 --json");
+      "--ranks 1 2 --projector blobs --sensitivity-pairs 400000 --json");
   REQUIRE_MESSAGE(made.code == 0, made.err);
   const auto report = made.json();
   REQUIRE(report["results"].size() == 2);
