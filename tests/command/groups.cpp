@@ -10,10 +10,12 @@
 
 #include "gadgets/io/checkpoint.hpp"
 #include "gadgets/io/nifti/nifti.hpp"
+#include "kernels/memory/devices.hpp"
 #include "tests/command/background_run.hpp"
 #include "tests/command/command.hpp"
 #include "tests/command/rank_processes.hpp"
 #include "tests/command/recording.hpp"
+#include "tests/support/gpu.hpp"
 #include "tests/support/skip.hpp"
 
 using namespace tofstream;
@@ -107,6 +109,31 @@ TEST_CASE("frames that groups share have the files, the images and the books of 
     CHECK(run.err.find("projected: sensitivity from") != std::string::npos);  // a group has said it
     check_nothing_left(out);
   }
+}
+
+TEST_CASE("groups with a GPU each have the images and books of one process on a GPU, whoever started them") {
+  if (!gpu_or_skip()) return;
+  if (cuda_devices() < 2) return skip_test("second GPU", "TOFSTREAM_REQUIRE_GPUS");
+  const TemporaryFolder folder;
+  const auto on_gpus = [&](const char* name, const std::string& more) {
+    std::string arguments = arguments_of_frames() + " --quiet --out " + (folder / name).string() + more;
+    const std::string cpu = "--backend cpu";
+    return arguments.replace(arguments.find(cpu), cpu.size(), "--backend cuda");
+  };
+  const auto one = run_command("run " + on_gpus("one", ""));
+  REQUIRE_MESSAGE(one.code == 0, one.err);
+  const auto own = run_command("run " + on_gpus("own", " --groups 2"));
+  REQUIRE_MESSAGE(own.code == 0, own.err);
+  auto launched = started(3, on_gpus("launched", " --groups 2"));
+  for (auto& process : launched) CHECK_MESSAGE(process->wait() == 0, process->err());
+  for (const char* name : {"own", "launched"}) {
+    CAPTURE(name);
+    check_same(folder / name, folder / "one");
+    CHECK(sum_of_groups(folder / name, 2) == 4);
+    check_nothing_left(folder / name);
+  }
+  const auto refused = run_command("run " + on_gpus("many", fmt::format(" --groups {}", cuda_devices() + 1)));
+  CHECK(refused.code == 2);
 }
 
 TEST_CASE("frames by events and gates are shared too, with the images and books of one process") {
