@@ -124,7 +124,7 @@ TEST_CASE("groups with a GPU each have the images and books of one process on a 
   REQUIRE_MESSAGE(one.code == 0, one.err);
   const auto own = run_command("run " + on_gpus("own", " --groups 2"));
   REQUIRE_MESSAGE(own.code == 0, own.err);
-  auto launched = started(3, on_gpus("launched", " --groups 2"));
+  auto launched = started(3, "run " + on_gpus("launched", " --groups 2"));
   for (auto& process : launched) CHECK_MESSAGE(process->wait() == 0, process->err());
   for (const char* name : {"own", "launched"}) {
     CAPTURE(name);
