@@ -28,12 +28,15 @@ Data DataStore<Data>::hold(Data batch) {
   return !on_host(batch.memory()) || host_has_room(0) ? std::move(batch) : spilled_.put(batch);
 }
 
-// Room is left for what it is joined to.
+// By way of pinned memory, to which all cores copy: from other memory the driver copies with one. Room is left for what
+// it is joined to.
 template <class Data>
 Data DataStore<Data>::bring(Data batch) {
   if (!on_host(batch.memory()) || !device_has_room(2 * batch.bytes())) return hold(std::move(batch));
   try {
-    Data there = batch.to(Memory::device, copy_stream());
+    const Data copy = batch.memory() == Memory::pinned ? Data() : batch.to(Memory::pinned);
+    const Data& from = batch.memory() == Memory::pinned ? batch : copy;
+    Data there = from.to(Memory::device, copy_stream());
     synchronize(copy_stream());
     return there;
   } catch (const OutOfMemory&) {

@@ -36,7 +36,9 @@ DrawingPlan make_drawing_plan(const Scanner& scanner, std::int64_t pairs, std::i
 PairDrawing::PairDrawing(const SensitivityWork& work, ListModeProjector& projector, Stream stream)
     : list_(work.scanner, memory_of(projector.backend()), stream),
       posed_(work.scanner, memory_of(projector.backend()), stream, work.mu.hardware != nullptr),
-      plan_(make_drawing_plan(work.scanner, list_.size(), posed_.places(), work.settings, projector.grid())),
+      plan_(work.plan
+                ? *work.plan
+                : make_drawing_plan(work.scanner, list_.size(), posed_.places(), work.settings, projector.grid())),
       projector_(projector),
       reach_(projector.grid(), projector.reach_mm()),
       capacity_(std::max<std::int64_t>(std::min(work.settings.batch_pairs, plan_.sample.draws()), 1)),

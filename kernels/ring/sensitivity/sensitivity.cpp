@@ -50,7 +50,8 @@ class Drawings {
       : memory_(memory_of(projectors.first.backend())),
         stream_(stream),
         first_(std::make_shared<detail::LocalSensitivityRank>(work, projectors.first, stream)),
-        ranks_(work, projectors, first_),
+        for_others_(with_plan(work, first_->drawing().plan())),
+        ranks_(for_others_, projectors, first_),
         shared_by_(pays_to_share(projectors) ? ranks_.size() : 1) {}
 
   const detail::PairDrawing& first() const { return first_->drawing(); }
@@ -79,6 +80,10 @@ class Drawings {
   }
 
  private:
+  static SensitivityWork with_plan(SensitivityWork work, const detail::DrawingPlan& plan) {
+    work.plan = &plan;
+    return work;
+  }
   // The sum of another process comes in a message, which takes as long as a GPU takes for some pairs a voxel.
   bool pays_to_share(const ProjectorRanks& projectors) const {
     constexpr std::int64_t least_pairs_a_voxel = 4;
@@ -101,6 +106,7 @@ class Drawings {
   Memory memory_;
   Stream stream_;
   std::shared_ptr<detail::LocalSensitivityRank> first_;
+  SensitivityWork for_others_;
   detail::RankWorkers ranks_;
   int shared_by_;  // so many ranks
 };

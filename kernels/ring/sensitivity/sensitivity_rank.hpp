@@ -12,12 +12,17 @@
 
 namespace tofstream {
 
+namespace detail {
+struct DrawingPlan;
+}
+
 /// What all ranks must know. It outlives them.
 struct SensitivityWork {
   const Scanner& scanner;
   const SensitivitySettings& settings;  // of pairs
   MuMaps mu;
-  bool is_of_lines = false;  // those that the first rank reads, and not pairs
+  bool is_of_lines = false;                   // those that the first rank reads, and not pairs
+  const detail::DrawingPlan* plan = nullptr;  // of pairs, where a rank of this process has made it
 };
 
 /// On a rank's own thread, whose current device is its projector's.
