@@ -56,6 +56,7 @@ class DataStore {
 
  private:
   bool device_has_room(std::size_t bytes) const;
+  bool takes_room(std::size_t bytes);
   bool host_has_room(std::size_t bytes) const;
   // A batch's bytes are counted for as long as it lives, even if it outlives the store.
   using Bytes = std::array<std::atomic<std::size_t>, places>;
@@ -76,6 +77,7 @@ class DataStore {
   std::shared_ptr<const Data> counted(Place place, Data batch);
 
   DataStoreSettings settings_;
+  std::size_t room_ = 0;  // on the GPU, that bring() takes before it asks again
   SpilledData<Data> spilled_{settings_.spill_folder};
   std::shared_ptr<Bytes> bytes_ = std::make_shared<Bytes>();
 };
