@@ -87,9 +87,10 @@ void report_sample(const Sensitivity& sampled, double error, Context& context) {
                   sampled.is_lattice ? "an even choice of " : "", sampled.drawn, sampled.pairs, sampled.relative_error);
   if (sampled.symmetries > 1) line += fmt::format(", averaged over {} symmetries", sampled.symmetries);
   if (sampled.relative_error <= error) return context.log().info(line);
-  context.log().warning(line + fmt::format(": not the {:.2g} that was asked for; draw more (sensitivity.sampled_pairs: "
-                                           "{:.2g}), or take larger voxels",
-                                           error,
+  const char* const more = sampled.is_lattice ? "choose more (sensitivity.exact_pairs and sampled_pairs: "
+                                              : "draw more (sensitivity.sampled_pairs: ";
+  context.log().warning(line + fmt::format(": not the {:.2g} that was asked for; {}{:.2g}), or take larger voxels",
+                                           error, more,
                                            static_cast<double>(sampled.drawn) * sampled.relative_error *
                                                sampled.relative_error / (error * error)));
 }

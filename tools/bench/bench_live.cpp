@@ -36,7 +36,7 @@ struct LiveBenchOptions {
   int ranks = 1, batch_events = 1 << 20;
   std::string scanner = "demo_ring", projector = "joseph", backend = "auto", folder, output;
   std::vector<int> size = {50, 50, 24};
-  bool sorts = false, replays = true, json = false;
+  bool sorts = true, replays = true, json = false;
 };
 
 /// What a run needs besides its source.
@@ -132,6 +132,7 @@ ordered_json row_of(const LiveBenchOptions& options, const PremadeStream& stream
   for (const GadgetReport& each : report.gadgets) busy[each.name] = each.busy_seconds;
   return {{"projector", options.projector},
           {"ranks", options.ranks},
+          {"sorted", options.sorts},
           {"events", stream.events},
           {"events_per_s", options.rate},
           {"seconds", run.sent.seconds},
@@ -209,7 +210,7 @@ std::function<void()> declare_live(Command& line) {
   line.add_option("--voxel", options->voxel_mm, "Edge of a voxel in mm (default: 8)").within(0.1, 100.0);
   line.add_option("--batch-events", options->batch_events, "Events that are decoded at a time (default: 1048576)")
       .within(1, 1 << 28);
-  line.add_flag("--sort", options->sorts, "Sort events by tof_partition, as live_osem does");
+  line.add_flag("!--no-sort", options->sorts, "Leave out tof_partition, which live_osem has");
   line.add_flag("!--no-replay", options->replays, "Keep no journal, and replay none");
   line.add_option("--most-latency-ms", options->most_latency_ms,
                   "99 of 100 events must be in the image so soon (default: 1000)")
