@@ -32,7 +32,7 @@ class PairDrawing {
 
   const DrawingPlan& plan() const { return plan_; }
   std::int64_t places() const { return posed_.places(); }
-  /// Of a replicate: each of about as many batches.
+  /// How many sums a replicate is projected into, each of about as many batches.
   std::int64_t sums() const { return parts_of(batches(), batches_a_sum_); }
   std::int64_t pairs_of_sum() const { return plan_.sample.draws() / sums(); }
 
