@@ -94,6 +94,20 @@ TEST_CASE("processes with sums as they come give the image of one within 1e-6") 
   CHECK(difference(folder / "three", folder / "one")["nrms"].get<double>() < 1e-6);
 }
 
+namespace {
+
+/// What is in the one file of a cache.
+std::string one_file_below(const std::filesystem::path& cache) {
+  std::vector<std::string> files;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(cache))
+    if (file.is_regular_file()) files.push_back(text_of(file.path()));
+  REQUIRE(files.size() == 1);
+  CHECK_FALSE(files[0].empty());
+  return files[0];
+}
+
+}  // namespace
+
 TEST_CASE("processes share a sensitivity, whose one file in the cache has the bits of one process's") {
   const TemporaryFolder folder;
   for (const std::string pairs : {"all", "drawn"}) {
@@ -113,13 +127,9 @@ TEST_CASE("processes share a sensitivity, whose one file in the cache has the bi
                                 : "") +
                 (ranks > 1 ? fmt::format("--join 127.0.0.1:{} --rank {}/{}", port, rank, ranks) : "--join none")));
       check_all_done(processes);
-      std::vector<std::string> files;
-      for (const auto& file : std::filesystem::recursive_directory_iterator(cache))
-        if (file.is_regular_file()) files.push_back(text_of(file.path()));
-      REQUIRE(files.size() == 1);
-      if (ranks == 1) expected = files[0];
-      CHECK(!files[0].empty());
-      CHECK(files[0] == expected);
+      const std::string file = one_file_below(cache);
+      if (ranks == 1) expected = file;
+      CHECK(file == expected);
     }
   }
 }
@@ -358,13 +368,9 @@ TEST_CASE("processes with a GPU each share a sensitivity, whose file in the cach
                       (ranks > 1 ? fmt::format("--join 127.0.0.1:{} --rank {}/{}", port, rank, ranks)
                                  : std::string("--join none")))));
     check_all_done(processes);
-    std::vector<std::string> files;
-    for (const auto& file : std::filesystem::recursive_directory_iterator(cache))
-      if (file.is_regular_file()) files.push_back(text_of(file.path()));
-    REQUIRE(files.size() == 1);
-    if (ranks == 1) expected = files[0];
-    CHECK(!files[0].empty());
-    CHECK(files[0] == expected);
+    const std::string file = one_file_below(cache);
+    if (ranks == 1) expected = file;
+    CHECK(file == expected);
   }
 }
 
