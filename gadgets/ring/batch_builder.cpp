@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "kernels/memory/bring.hpp"
+
 namespace tofstream {
 
 BatchBuilder::BatchBuilder(std::shared_ptr<const Scanner> scanner, petsird::TypePair types,
@@ -33,12 +35,12 @@ EventBatch BatchBuilder::empty_batch() const {
   batch.scanner = scanner_;
   batch.detectors = scanner_->detectors;
   batch.delayed = delayed_;
-  batch.detector1 = Buffer<std::uint32_t>(Memory::host, capacity_);
-  batch.detector2 = Buffer<std::uint32_t>(Memory::host, capacity_);
+  batch.detector1 = array_to_bring<std::uint32_t>(capacity_);
+  batch.detector2 = array_to_bring<std::uint32_t>(capacity_);
   if (has_tof_) {
     batch.tof = tof_;
-    batch.tof_mm = Buffer<float>(Memory::host, capacity_);
-    if (!equal_widths_) batch.tof_width_mm = Buffer<float>(Memory::host, capacity_);
+    batch.tof_mm = array_to_bring<float>(capacity_);
+    if (!equal_widths_) batch.tof_width_mm = array_to_bring<float>(capacity_);
   }
   return batch;
 }

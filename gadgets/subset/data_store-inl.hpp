@@ -9,6 +9,7 @@
 #include "core/pipeline/memory_estimate.hpp"
 #include "gadgets/subset/data_store.hpp"
 #include "gadgets/subset/spilled_data-inl.hpp"
+#include "kernels/memory/bring.hpp"
 
 namespace tofstream {
 
@@ -26,6 +27,31 @@ bool DataStore<Data>::host_has_room(std::size_t bytes) const {
 template <class Data>
 Data DataStore<Data>::hold(Data batch) {
   return !on_host(batch.memory()) || host_has_room(0) ? std::move(batch) : spilled_.put(batch);
+}
+
+// The driver takes longer to say what is free than to copy a small batch. A quarter of it leaves room for what the
+// batches are joined to, and for others.
+template <class Data>
+bool DataStore<Data>::takes_room(std::size_t bytes) {
+  constexpr std::size_t most = std::size_t{1} << 30;
+  if (settings_.backend != Backend::cuda) return false;
+  if (room_ < bytes) {
+    const std::size_t free = free_device_bytes();
+    room_ = free > settings_.device_reserve ? std::min((free - settings_.device_reserve) / 4, most) : 0;
+  }
+  if (room_ < bytes) return false;
+  room_ -= bytes;
+  return true;
+}
+
+template <class Data>
+Data DataStore<Data>::bring(Data batch) {
+  if (!on_host(batch.memory()) || !takes_room(batch.bytes())) return hold(std::move(batch));
+  try {
+    return bring_to_device(batch);
+  } catch (const OutOfMemory&) {
+    return hold(std::move(batch));
+  }
 }
 
 template <class Data>

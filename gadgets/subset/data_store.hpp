@@ -38,6 +38,9 @@ class DataStore {
 
   /// Returns a batch that is to be cut later: as it is, or moved from the host to disk if memory is short.
   Data hold(Data batch);
+  /// The same of a batch that will not be cut any more: for a GPU it goes there now, where it has room, so that store()
+  /// has little to copy when a subset is complete.
+  Data bring(Data batch);
 
   /// Stores a subset's data where they can be projected from. For a GPU, batches are joined to the size that it
   /// projects at a time. Throws std::runtime_error where the disk is full too.
@@ -53,6 +56,7 @@ class DataStore {
 
  private:
   bool device_has_room(std::size_t bytes) const;
+  bool takes_room(std::size_t bytes);
   bool host_has_room(std::size_t bytes) const;
   // A batch's bytes are counted for as long as it lives, even if it outlives the store.
   using Bytes = std::array<std::atomic<std::size_t>, places>;
@@ -73,6 +77,7 @@ class DataStore {
   std::shared_ptr<const Data> counted(Place place, Data batch);
 
   DataStoreSettings settings_;
+  std::size_t room_ = 0;  // on the GPU, that bring() takes before it asks again
   SpilledData<Data> spilled_{settings_.spill_folder};
   std::shared_ptr<Bytes> bytes_ = std::make_shared<Bytes>();
 };

@@ -47,7 +47,8 @@ std::vector<StoredEvents> SubsetCutter::take(EventBatch batch, EventStore& store
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     open_events_ += pieces[i].count;
     open_seconds_ += pieces[i].duration_s;
-    if (pieces[i].count > 0) open_.push_back(store.hold(std::move(pieces[i])));
+    pieces[i].arrival = {};  // by which nothing cuts it any more
+    if (pieces[i].count > 0) open_.push_back(store.bring(std::move(pieces[i])));
     // Cut to whole events, a piece may be shorter than its subset wants by half an event's time.
     if (i + 1 == pieces.size() && !has_reached_end()) continue;
     if (open_events_ >= std::max<std::int64_t>(settings_.least_events, 1))

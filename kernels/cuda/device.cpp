@@ -40,16 +40,31 @@ void set_up_device() noexcept {
   }
 }
 
+struct HeldSetUp {
+  std::mutex mutex;
+  std::weak_ptr<const DeviceSetUp> by_users;
+};
+
+HeldSetUp& held_set_up() {
+  static HeldSetUp held;
+  return held;
+}
+
 }  // namespace
 
 std::shared_ptr<const DeviceSetUp> set_up_device_ahead() {
-  static std::mutex mutex;
-  static std::weak_ptr<const DeviceSetUp> held;
-  const std::lock_guard lock(mutex);
+  HeldSetUp& held = held_set_up();
+  const std::lock_guard lock(held.mutex);
   static const std::shared_future<void> done = std::async(std::launch::async, set_up_device).share();
-  std::shared_ptr<const DeviceSetUp> here = held.lock();
-  if (!here) held = here = std::make_shared<const DeviceSetUp>(done);
+  std::shared_ptr<const DeviceSetUp> here = held.by_users.lock();
+  if (!here) held.by_users = here = std::make_shared<const DeviceSetUp>(done);
   return here;
+}
+
+bool device_is_used() {
+  HeldSetUp& held = held_set_up();
+  const std::lock_guard lock(held.mutex);
+  return !held.by_users.expired() && why_no_cuda().empty();
 }
 
 }  // namespace tofstream

@@ -27,5 +27,8 @@ class DeviceSetUp {
 /// have to wait. Does nothing where there is no device; errors are reported to the first user.
 std::shared_ptr<const DeviceSetUp> set_up_device_ahead();
 
+/// True where there is a device that somebody has begun to set up and still keeps.
+bool device_is_used();
+
 }  // namespace tofstream
 // SPDX-License-Identifier: Apache-2.0

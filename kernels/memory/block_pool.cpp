@@ -13,15 +13,20 @@ void* BlockPool::allocate(std::size_t bytes) {
     give_back_kept();
     block = take_(bytes);
   }
-  if (block) in_use_.emplace(block, bytes);
+  if (block) use(block, bytes);
   return block;
+}
+
+void BlockPool::use(void* block, std::size_t bytes) {
+  in_use_.emplace(block, bytes);
+  used_bytes_ += bytes;
 }
 
 void* BlockPool::take_kept(std::size_t bytes) {
   const auto found = kept_.lower_bound(bytes);
   if (found == kept_.end() || found->first > 2 * bytes) return nullptr;
   void* block = found->second;
-  in_use_.emplace(block, found->first);
+  use(block, found->first);
   kept_bytes_ -= found->first;
   kept_.erase(found);
   return block;
@@ -33,6 +38,7 @@ void BlockPool::release(void* block) noexcept {
   if (found == in_use_.end()) return;
   kept_.emplace(found->second, block);
   kept_bytes_ += found->second;
+  used_bytes_ -= found->second;
   in_use_.erase(found);
 }
 
@@ -50,6 +56,11 @@ void BlockPool::give_back_kept() {
 std::size_t BlockPool::kept_bytes() const {
   const std::lock_guard lock(mutex_);
   return kept_bytes_;
+}
+
+std::size_t BlockPool::used_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return used_bytes_;
 }
 
 }  // namespace tofstream

@@ -28,9 +28,12 @@ class BlockPool {
   void trim();
   /// Bytes of the kept blocks.
   std::size_t kept_bytes() const;
+  /// Bytes of the blocks that have not been given back.
+  std::size_t used_bytes() const;
 
  private:
   void* take_kept(std::size_t bytes);
+  void use(void* block, std::size_t bytes);
   void give_back_kept();
 
   Take take_;
@@ -38,7 +41,7 @@ class BlockPool {
   mutable std::mutex mutex_;
   std::multimap<std::size_t, void*> kept_;         // by size
   std::unordered_map<void*, std::size_t> in_use_;  // sizes
-  std::size_t kept_bytes_ = 0;
+  std::size_t kept_bytes_ = 0, used_bytes_ = 0;
 };
 
 }  // namespace tofstream

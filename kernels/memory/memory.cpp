@@ -229,6 +229,10 @@ std::size_t free_host_bytes() {
   return available == unlimited ? unlimited : available + pinned_pool().kept_bytes();
 }
 
+std::size_t used_pinned_bytes() {
+  return pinned_pool().used_bytes();
+}
+
 Stream copy_stream() {
   if (!why_no_cuda().empty()) return nullptr;
   static std::mutex mutex;
@@ -300,6 +304,10 @@ std::size_t free_device_bytes() {
 
 std::size_t free_host_bytes() {
   return available_host_bytes();
+}
+
+std::size_t used_pinned_bytes() {
+  return 0;
 }
 
 Stream copy_stream() {

@@ -51,6 +51,8 @@ std::size_t free_device_bytes();
 /// Bytes of host memory that can be had without swapping, as the system estimates, within the control group's limit;
 /// with what the program keeps of pinned memory. The largest number where the system does not say.
 std::size_t free_host_bytes();
+/// Bytes of pinned memory that the program uses now.
+std::size_t used_pinned_bytes();
 /// The stream for copies that go on beside what the device computes on the default stream: the two do not wait for each
 /// other. One for the program; null where there is no device.
 Stream copy_stream();

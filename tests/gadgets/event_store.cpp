@@ -142,6 +142,22 @@ TEST_CASE("events for which the GPU has no room stay in pinned memory, joined to
   CHECK(there[0]->tof_mm.to_vector() == stored[0]->tof_mm.to_vector());
 }
 
+TEST_CASE("a batch that is cut no more is brought to the GPU where it has room, and joined there with others") {
+  if (!gpu_or_skip()) return;
+  std::vector<EventBatch> brought;
+  EventStore store({.backend = BackendChoice::cuda});
+  for (EventBatch& batch : batches_of({100, 200})) brought.push_back(store.bring(std::move(batch)));
+  CHECK(brought[0].memory() == Memory::device);
+  CHECK(brought[1].memory() == Memory::device);
+  const auto stored = store.store(std::move(brought));
+  REQUIRE(stored.size() == 1);
+  CHECK(stored[0]->memory() == Memory::device);
+  const std::vector<float> tof_mm = stored[0]->tof_mm.to_vector();
+  CHECK(std::vector(tof_mm.begin() + 100, tof_mm.end()) == random_lors(find_workload("W1"), 200, 7).tof_mm.to_vector());
+  EventStore full({.backend = BackendChoice::cuda, .device_reserve = all_memory});
+  CHECK(full.bring(random_lors(find_workload("W1"), 100, 7)).memory() == Memory::host);
+}
+
 TEST_CASE("a subset that goes out for the last time is kept no longer") {
   for (const char* parameters :
        {"{events: 40, backend: cpu}", "{subsets: 3, iterations: 2, backend: cpu}", "{seconds: 1, backend: cpu}"}) {

@@ -26,6 +26,16 @@ TEST_CASE("data come to the GPU whole from memory of any kind, brought by severa
   }
 }
 
+TEST_CASE("arrays that go to a device later lie in page-locked memory where a device is used, 1 GiB of them at most") {
+  CHECK(array_to_bring<float>(10).memory() == Memory::host);  // nobody uses one
+  if (!gpu_or_skip()) return;
+  const auto set_up = set_up_device_ahead();
+  const auto page_locked = array_to_bring<float>(std::int64_t{200} << 20);
+  CHECK(page_locked.memory() == Memory::pinned);
+  CHECK(array_to_bring<float>(std::int64_t{100} << 20).memory() == Memory::host);
+  CHECK(array_to_bring<float>(10).memory() == Memory::pinned);
+}
+
 TEST_CASE("without a GPU nothing is brought, and it is said why") {
   if (why_no_cuda().empty()) return;
   CHECK_THROWS_WITH_AS(bring_to_device(random_lors(find_workload("W1"), 10, 1)),

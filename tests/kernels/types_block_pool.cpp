@@ -33,8 +33,10 @@ TEST_CASE("a block that is given back serves the next request of its size, not o
     void* const first = pool.allocate(50'000);
     pool.release(first);
     CHECK(pool.kept_bytes() == 53'248);  // whole pages
+    CHECK(pool.used_bytes() == 0);
     CHECK(pool.allocate(30'000) == first);
     CHECK(pool.kept_bytes() == 0);
+    CHECK(pool.used_bytes() == 53'248);
     pool.release(first);
     void* const small = pool.allocate(20'000);
     CHECK(small != first);

@@ -32,7 +32,7 @@ using Clock = std::chrono::steady_clock;
 constexpr double frames_a_second = 100;
 
 struct LiveBenchOptions {
-  double rate = 1e6, seconds = 10, voxel_mm = 8, most_latency_ms = 1000;
+  double rate = 1e6, seconds = 10, voxel_mm = 8, every_s = 1, most_latency_ms = 1000;
   int ranks = 1, batch_events = 1 << 20;
   std::string scanner = "demo_ring", projector = "joseph", backend = "auto", folder, output;
   std::vector<int> size = {50, 50, 24};
@@ -46,13 +46,13 @@ std::string pipeline_of(const LiveBenchOptions& options, const std::string& sour
       "backend: {}\nranks: {}\nrank_parts: 8\nimage: {{size: [{}], voxel_mm: [{}, {}, {}]}}\n"
       "gadgets:\n{}"
       "  events: {{use: petsird_decoder, from: feed.bytes, batch_events: {}}}\n{}"
-      "  subsets: {{use: live_subsets, from: {}, seconds: 1, iterations: 1{}}}\n"
+      "  subsets: {{use: live_subsets, from: {}, seconds: {}, iterations: 1{}}}\n"
       "  projected: {{use: {}_projector, from: {{events: subsets, image: estimate}}, deterministic: true, "
       "edge: {{events: {{messages: 1}}}}}}\n"
       "  estimate: {{use: osem_update, from: projected}}\n"
       "  file: {{use: nifti_writer, from: estimate}}\n",
       options.backend, options.ranks, fmt::join(options.size, ", "), options.voxel_mm, options.voxel_mm,
-      options.voxel_mm, source, options.batch_events, sorted, options.sorts ? "sorted" : "events",
+      options.voxel_mm, source, options.batch_events, sorted, options.sorts ? "sorted" : "events", options.every_s,
       follow.empty() ? "" : ", follow: " + follow, options.projector);
 }
 
@@ -135,6 +135,7 @@ ordered_json row_of(const LiveBenchOptions& options, const PremadeStream& stream
           {"sorted", options.sorts},
           {"events", stream.events},
           {"events_per_s", options.rate},
+          {"subset_s", options.every_s},
           {"seconds", run.sent.seconds},
           {"sender_late_s", run.sent.most_late_s},
           {"lost", lost},
@@ -202,6 +203,7 @@ std::function<void()> declare_live(Command& line) {
       .within(1e3, 1e10);
   line.add_option("--seconds", options->seconds, "Of the scan; all frames are held in memory (default: 10)")
       .within(1.0, 3600.0);
+  line.add_option("--every", options->every_s, "Seconds of the scan in a subset (default: 1)").within(0.001, 3600.0);
   line.add_option("--ranks", options->ranks, "GPUs, or threads of a CPU, that share the image (default: 1)")
       .within(1, 64);
   line.add_option("--scanner", options->scanner, "A scanner of share/scanners, or a YAML file (default: demo_ring)");
