@@ -237,6 +237,8 @@ TEST_CASE("what groups cannot share is refused before data flow, in one line wit
   refused("check direct_patlak --groups 2", "are one image: leave groups out");
   refused("check motion_compensated --groups 2", "leave groups out (ranks share it)");
   refused("check listmode_osem --groups 2", "this pipeline makes one image");
+  refused("check dynamic_osem --groups 3 --groups 2", "--groups");
+  refused("check dynamic_osem --ranks 3 --ranks 2", "--ranks");
   CHECK(run_command("check dynamic_osem --groups 3").code == 0);
 }
 

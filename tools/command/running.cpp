@@ -216,6 +216,7 @@ void add_ranks_option(Command& command, PipelineOptions& options) {
             options.sets.push_back("ranks=" + (given.front() == "gpus" ? "0" : given.front()));
           },
           "Projectors that share the work, a GPU each: a number, or gpus for all of the host")
+      .expected(1)
       .suggests({"gpus", "2", "4", "8"});
 }
 
@@ -226,6 +227,7 @@ void add_groups_option(Command& command, PipelineOptions& options) {
           [&options](const std::vector<std::string>& given) { options.sets.push_back("groups=" + given.front()); },
           "Processes that share the frames or gates of a scan, each with its part of the GPUs and cores of its host: a "
           "number. They are started on this host, or by mpirun, srun or --rank, with one process more, which collects")
+      .expected(1)
       .suggests({"2", "4", "8"});
 }
 
