@@ -45,11 +45,9 @@ double relative_variance(float mean, float deviations, int count) {
 
 }  // namespace
 
-ReplicateMean::ReplicateMean(const Grid& grid, int group, double share, const SymmetryGroup& symmetries, Memory memory,
-                             Stream stream)
+ReplicateMean::ReplicateMean(const Grid& grid, int group, double share, Memory memory, Stream stream)
     : group_(group),
       share_(share),
-      symmetries_(symmetries),
       memory_(memory),
       stream_(stream),
       batch_(Image::zeros(grid, memory, stream)),
@@ -66,15 +64,15 @@ void ReplicateMean::end_batch() {
   for_each_voxel(batch_.voxels.size(), [&](std::int64_t v) { a.end_batch(v); });
 }
 
-void ReplicateMean::end_replicate() {
+void ReplicateMean::end_replicate(const SymmetryGroup& symmetries) {
   const bool hold_out = group_ > 0 && (count_ + held_out_count_ + 1) % group_ == 0;
   const int count = hold_out ? ++held_out_count_ : ++count_;
   const ReplicateArrays a{nullptr, replicate_.data(), (hold_out ? held_out_ : mean_).voxels.data(),
                           hold_out ? nullptr : deviations_.voxels.data(), count};
   if (on_host(memory_)) {
-    for_each_voxel(batch_.voxels.size(), [&](std::int64_t v) { a.end_replicate(symmetries_, v); });
+    for_each_voxel(batch_.voxels.size(), [&](std::int64_t v) { a.end_replicate(symmetries, v); });
   } else {
-    end_replicate_cuda(a, symmetries_, batch_.voxels.size(), stream_);
+    end_replicate_cuda(a, symmetries, batch_.voxels.size(), stream_);
   }
   replicate_.clear(stream_);
 }

@@ -40,14 +40,13 @@ class ReplicateMean {
  public:
   /// One replicate in `group` is held out, the last; 0: none is, and there is no spread. `share`: the share of all
   /// pairs that one replicate draws.
-  ReplicateMean(const Grid& grid, int group, double share, const SymmetryGroup& symmetries, Memory memory,
-                Stream stream);
+  ReplicateMean(const Grid& grid, int group, double share, Memory memory, Stream stream);
 
   /// The image that a batch is projected into: zero before each.
   float* batch() { return batch_.voxels.data(); }
   /// Queued on the stream where there is one.
   void end_batch();
-  void end_replicate();
+  void end_replicate(const SymmetryGroup& symmetries);
 
   /// RMS standard error of the mean / its RMS; 0 where no spread is kept.
   double relative_error() const;
@@ -65,7 +64,6 @@ class ReplicateMean {
 
   int group_;
   double share_;
-  SymmetryGroup symmetries_;
   Memory memory_;
   Stream stream_;
   Image batch_, mean_, deviations_, held_out_;

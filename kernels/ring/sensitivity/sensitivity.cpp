@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <future>
 #include <memory>
 #include <stdexcept>
 
@@ -42,6 +43,19 @@ void validate(const SensitivitySettings& s) {
   if (s.pairs_a_voxel < 0 || s.pairs_a_voxel > most_a_voxel) refuse("pairs_a_voxel", s.pairs_a_voxel);
 }
 
+/// Looked for beside the projection of the first replicate, at whose end they are needed: of a scanner of half a million
+/// detectors the search takes 5 s of one core's time.
+using FoundSymmetries = std::shared_future<detail::SymmetryGroup>;
+
+FoundSymmetries look_for_symmetries(const SensitivityWork& work, const Grid& grid, bool exact) {
+  const bool are_used = !exact && !work.mu.any() && !work.scanner.poses && work.settings.symmetric;
+  return std::async(std::launch::async,
+                    [&work, grid, are_used] {
+                      return are_used ? detail::common_symmetries(work.scanner, grid) : detail::SymmetryGroup{};
+                    })
+      .share();
+}
+
 /// All ranks' drawings. Each sum is one rank's, and is added to the replicate in the order of the sums: the bits do not
 /// depend on the number of ranks where those of a sum are always the same.
 class Drawings {
@@ -56,10 +70,11 @@ class Drawings {
 
   const detail::PairDrawing& first() const { return first_->drawing(); }
 
-  /// The replicates [first, end) into the mean. Calls after(replicates that are done) after each sum. Returns how many
-  /// lines could touch the image.
+  /// The replicates [first, end), averaged over the symmetries, into the mean. Calls after(replicates that are done)
+  /// after each sum. Returns how many lines could touch the image.
   template <class After>
-  std::int64_t add(int first, int end, detail::ReplicateMean& mean, const After& after) {
+  std::int64_t add(int first, int end, detail::ReplicateMean& mean, const FoundSymmetries& symmetries,
+                   const After& after) {
     const std::int64_t sums = first_->drawing().sums(), all = (end - first) * sums;
     std::int64_t projected = 0;
     for (std::int64_t begin = 0; begin < all; begin += shared_by_) {
@@ -72,7 +87,7 @@ class Drawings {
       for (int rank = 0; rank < taken; ++rank) {
         take_sum(rank, mean);
         projected += ranks_[rank].lines;
-        if ((begin + rank + 1) % sums == 0) mean.end_replicate();
+        if ((begin + rank + 1) % sums == 0) mean.end_replicate(symmetries.get());
         after(static_cast<double>(begin + rank + 1) / static_cast<double>(sums));
       }
     }
@@ -118,9 +133,7 @@ Sensitivity sensitivity_of_pairs(const SensitivityWork& work, const ProjectorRan
   const auto [sample, most, share_of_error, lines_for_one] = drawings.first().plan();
   if (sample.pairs == 0) throw std::invalid_argument("the scanner has no pair of detectors in coincidence");
   const bool exact = sample.exact(), is_lattice = sample.is_lattice();
-  const detail::SymmetryGroup symmetries = !exact && !work.mu.any() && !work.scanner.poses && work.settings.symmetric
-                                               ? detail::common_symmetries(work.scanner, projector.grid())
-                                               : detail::SymmetryGroup{};
+  const FoundSymmetries symmetries = look_for_symmetries(work, projector.grid(), exact);
   const std::int64_t looked_at = sample.pairs * drawings.first().places();
   // The halves of a lattice are not drawn from each other's remainder: their spread is all that is known.
   detail::ReplicateMean mean(projector.grid(),
@@ -128,14 +141,13 @@ Sensitivity sensitivity_of_pairs(const SensitivityWork& work, const ProjectorRan
                              : is_lattice ? detail::no_hold_out
                                           : group,
                              is_lattice ? 0 : static_cast<double>(sample.draws()) / static_cast<double>(looked_at),
-                             symmetries, memory_of(projector.backend()), stream);
-  Sensitivity result{
-      .image = {}, .exact = exact, .is_lattice = is_lattice, .pairs = sample.pairs, .symmetries = symmetries.count};
+                             memory_of(projector.backend()), stream);
+  Sensitivity result{.image = {}, .exact = exact, .is_lattice = is_lattice, .pairs = sample.pairs};
   // How many it will take is a guess until the error is known.
   int check = std::min(group, most);
   double expected = std::min(8 * group, most), told = 0;
   for (int drawn = 0; drawn < most;) {
-    result.projected += drawings.add(drawn, check, mean, [&](double done) {
+    result.projected += drawings.add(drawn, check, mean, symmetries, [&](double done) {
       told = std::max(told, std::min((drawn + done) / expected, 1.0));
       if (progress) progress(told);
     });
@@ -145,7 +157,8 @@ Sensitivity sensitivity_of_pairs(const SensitivityWork& work, const ProjectorRan
     if (exact || result.relative_error <= work.settings.error) break;
     expected = check = replicates_for(work.settings.error, drawn, result.relative_error, most);
   }
-  if (!exact) result.random_lines = lines_for_one * static_cast<double>(result.projected) * symmetries.count;
+  result.symmetries = symmetries.get().count;
+  if (!exact) result.random_lines = lines_for_one * static_cast<double>(result.projected) * result.symmetries;
   result.image = mean.image();
   result.noise = mean.noise();
   return result;

@@ -6,12 +6,12 @@
 #include <atomic>
 #include <bitset>
 #include <cmath>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
+#include <tbb/parallel_sort.h>
 
 #include "kernels/ring/sensitivity/pair_sample.hpp"
 
@@ -24,10 +24,13 @@ class DetectorPlaces {
  public:
   static constexpr std::uint32_t none = ~0u;
 
-  explicit DetectorPlaces(const DetectorTable& detectors) : detectors_(detectors) {
-    const auto count = static_cast<std::uint32_t>(detectors.size());
-    cells_.reserve(count);
-    for (std::uint32_t d = 0; d < count; ++d) cells_.emplace(key(cell(detectors.position(d))), d);
+  explicit DetectorPlaces(const DetectorTable& detectors)
+      : detectors_(detectors), cells_(static_cast<std::size_t>(detectors.size())) {
+    tbb::parallel_for(std::size_t{0}, cells_.size(), [&](std::size_t n) {
+      const auto d = static_cast<std::uint32_t>(n);
+      cells_[n] = {key(cell(detectors.position(d))), d};
+    });
+    tbb::parallel_sort(cells_.begin(), cells_.end());
   }
 
   /// The detector within 0.01 mm of a point, or none.
@@ -37,8 +40,9 @@ class DetectorPlaces {
     for (std::int64_t x = low[0]; x <= high[0]; ++x)
       for (std::int64_t y = low[1]; y <= high[1]; ++y)
         for (std::int64_t z = low[2]; z <= high[2]; ++z) {
-          const auto [first, last] = cells_.equal_range(key({x, y, z}));
-          for (auto it = first; it != last; ++it) {
+          const std::uint64_t here = key({x, y, z});
+          for (auto it = std::ranges::lower_bound(cells_, Entry{here, 0}); it != cells_.end() && it->first == here;
+               ++it) {
             const Vec3 away = detectors_.position(it->second) - p;
             if (dot(away, away) <= tolerance_mm * tolerance_mm) return it->second;
           }
@@ -59,8 +63,10 @@ class DetectorPlaces {
     return result;
   }
 
+  using Entry = std::pair<std::uint64_t, std::uint32_t>;
+
   const DetectorTable& detectors_;
-  std::unordered_multimap<std::uint64_t, std::uint32_t> cells_;
+  std::vector<Entry> cells_;  // key and detector, sorted
 };
 
 Vec3 centre_of(const Grid& grid) {
