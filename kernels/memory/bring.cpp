@@ -23,5 +23,10 @@ Stream bring_stream() {
 #endif
 }
 
+bool few_bytes_are_pinned(std::size_t more) {
+  static const std::size_t most = free_host_bytes() / 32;
+  return used_pinned_bytes() + more <= most;
+}
+
 }  // namespace tofstream
 // SPDX-License-Identifier: Apache-2.0

@@ -30,13 +30,16 @@ Data bring_to_device(const Data& data) {
   }
 }
 
+/// True while what the program uses of page-locked memory, with so many bytes more, is at most a 32nd of what the host
+/// had free when this was first asked: the system cannot move it.
+bool few_bytes_are_pinned(std::size_t more);
+
 /// An uninitialised array of host memory for data that go to a device later, if the program uses one: copies from
-/// page-locked memory are several times as fast as others. Ordinary memory where the program uses no device, holds
-/// 1 GiB of page-locked memory already, or the system locks no more.
+/// page-locked memory are several times as fast as others. Ordinary memory where the program uses no device, where much
+/// is page-locked already, or where the system locks no more.
 template <class T>
 Buffer<T> array_to_bring(std::int64_t size) {
-  constexpr std::size_t most_pinned = std::size_t{1} << 30;
-  if (device_is_used() && used_pinned_bytes() + static_cast<std::size_t>(size) * sizeof(T) <= most_pinned) try {
+  if (device_is_used() && few_bytes_are_pinned(static_cast<std::size_t>(size) * sizeof(T))) try {
       return Buffer<T>(Memory::pinned, size);
     } catch (const OutOfMemory&) {
     }

@@ -71,7 +71,7 @@ bool has_room(std::size_t bytes) {
 // image goes into the system's giving its pages.
 template <class Work>
 void by_stretches(std::size_t bytes, const Work& work) {
-  constexpr std::size_t stretch = std::size_t{4} << 20;
+  constexpr std::size_t stretch = std::size_t{512} << 10;
   if (bytes <= stretch) return work(std::size_t{0}, bytes);
   // Isolated: who copies may hold a lock that another task of this thread would want.
   tbb::this_task_arena::isolate([&] {

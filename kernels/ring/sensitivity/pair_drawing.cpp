@@ -31,6 +31,15 @@ DrawingPlan make_drawing_plan(const Scanner& scanner, std::int64_t pairs, std::i
   return {{pairs, draws * replicates, replicates, settings.seed}, most};
 }
 
+// A sum has one batch at least, and no more than the settings say of pairs a voxel but in small images, of which fewer
+// would not fill a GPU.
+std::int64_t pairs_at_a_time(const SensitivitySettings& settings, std::int64_t draws, std::int64_t voxels) {
+  constexpr std::int64_t least_of_sum = 1 << 21;
+  const std::int64_t of_sum =
+      settings.pairs_a_voxel > 0 ? std::max(settings.pairs_a_voxel * voxels, least_of_sum) : draws;
+  return std::max<std::int64_t>(std::min({settings.batch_pairs, of_sum, draws}), 1);
+}
+
 }  // namespace
 
 PairDrawing::PairDrawing(const SensitivityWork& work, ListModeProjector& projector, Stream stream)
@@ -41,7 +50,7 @@ PairDrawing::PairDrawing(const SensitivityWork& work, ListModeProjector& project
                 : make_drawing_plan(work.scanner, list_.size(), posed_.places(), work.settings, projector.grid())),
       projector_(projector),
       reach_(projector.grid(), projector.reach_mm()),
-      capacity_(std::max<std::int64_t>(std::min(work.settings.batch_pairs, plan_.sample.draws()), 1)),
+      capacity_(pairs_at_a_time(work.settings, plan_.sample.draws(), projector.grid().voxels())),
       batches_a_sum_(std::max<std::int64_t>(work.settings.pairs_a_voxel * projector.grid().voxels() / capacity_, 1)),
       batch_(capacity_, memory_of(projector.backend()), stream),
       stream_(stream) {

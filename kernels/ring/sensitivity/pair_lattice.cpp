@@ -28,6 +28,45 @@ struct Probe {
   std::vector<Line> lines;
 };
 
+/// Finds the detectors of a module to which lines from elsewhere run near a point: in single precision and a little too
+/// many, but all at a time.
+class LinesNear {
+ public:
+  LinesNear(const DetectorTable& detectors, std::uint32_t first, std::uint32_t end, Vec3d point)
+      : first_(first), beyond_(end - first) {
+    for (std::uint32_t d = first; d < end; ++d) {
+      const Vec3d at = detectors.position(d).as<double>() - point;
+      x_.push_back(static_cast<float>(at.x));
+      y_.push_back(static_cast<float>(at.y));
+      z_.push_back(static_cast<float>(at.z));
+    }
+  }
+
+  /// visit(detector) for each of those before `end` whose line from `from`, relative to the point, passes it within
+  /// `distance_mm`, and for some beyond.
+  template <class Visit>
+  void for_each(Vec3d from, double distance_mm, std::uint32_t end, const Visit& visit) {
+    constexpr double slack = 1.01;
+    const auto fx = static_cast<float>(from.x), fy = static_cast<float>(from.y), fz = static_cast<float>(from.z),
+               most2 = static_cast<float>(slack * distance_mm * distance_mm);
+    const std::size_t count = std::min<std::size_t>(end > first_ ? end - first_ : 0, x_.size());
+    const float *const x = x_.data(), *const y = y_.data(), *const z = z_.data();
+    float* const beyond = beyond_.data();
+    for (std::size_t k = 0; k < count; ++k) {  // the distance is |from x to| / |to - from|
+      const float cx = fy * z[k] - fz * y[k], cy = fz * x[k] - fx * z[k], cz = fx * y[k] - fy * x[k], ux = x[k] - fx,
+                  uy = y[k] - fy, uz = z[k] - fz;
+      beyond[k] = cx * cx + cy * cy + cz * cz - most2 * (ux * ux + uy * uy + uz * uz);
+    }
+    for (std::size_t k = 0; k < count; ++k)
+      if (beyond[k] <= 0) visit(first_ + static_cast<std::uint32_t>(k));
+  }
+
+ private:
+  std::uint32_t first_;
+  std::vector<float> x_, y_, z_;  // of the detectors, relative to the point
+  std::vector<float> beyond_;     // positive where the line to a detector passes too far away
+};
+
 /// The lines between the modules of a pair near a point of its line, those within a voxel of it; none where its line
 /// misses the grid. `fraction`: of the way through the grid.
 Probe lines_near_a_point(const Scanner& scanner, const PairView& list, std::int64_t number, const Grid& grid,
@@ -44,15 +83,16 @@ Probe lines_near_a_point(const Scanner& scanner, const PairView& list, std::int6
   const Vec3d point = position(pair.detector1) + at * (position(pair.detector2) - position(pair.detector1));
   const PairModule &one = cursor.module1(), &two = cursor.module2();
   Probe probe;
+  LinesNear near(*scanner.detectors, two.first_detector, two.first_detector + two.elements, point);
   for (std::uint32_t d1 = one.first_detector; d1 < one.first_detector + one.elements; ++d1) {
     const Vec3d from = position(d1), to_point = point - from;
-    for (std::uint32_t d2 = two.first_detector; d2 < std::min(two.first_detector + two.elements, d1); ++d2) {
+    near.for_each(from - point, width_mm, d1, [&](std::uint32_t d2) {
       const Vec3d along = position(d2) - from;
       const double distance_mm = norm(to_point - dot(to_point, along) / dot(along, along) * along);
       if (distance_mm < width_mm)
         probe.lines.push_back({cursor.number_of({d1, d2}),
                                static_cast<double>(cursor.efficiency({d1, d2})) * (1 - distance_mm / width_mm)});
-    }
+    });
   }
   return probe;
 }

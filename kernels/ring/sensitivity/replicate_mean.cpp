@@ -79,13 +79,25 @@ void ReplicateMean::end_replicate(const SymmetryGroup& symmetries) {
 
 double ReplicateMean::relative_error() const {
   if (group_ == 0 || count_ < 2) return 0;
-  const Image mean = on_the_host(mean_), deviations = on_the_host(deviations_);
-  const std::int64_t voxels = mean.voxels.size();
-  const double error2 = sum_of(voxels, [&](std::int64_t v) { return static_cast<double>(deviations.voxels[v]); });
-  const double mean2 = sum_of(voxels, [&](std::int64_t v) {
-    return static_cast<double>(mean.voxels[v]) * static_cast<double>(mean.voxels[v]);
-  });
-  return mean2 > 0 ? std::sqrt(undrawn() * error2 / (static_cast<double>(count_) * (count_ - 1)) / mean2) : 0;
+  const SpreadSums all = spread_sums();
+  return all.mean2 > 0
+             ? std::sqrt(undrawn() * all.deviations / (static_cast<double>(count_) * (count_ - 1)) / all.mean2)
+             : 0;
+}
+
+SpreadSums ReplicateMean::spread_sums() const {
+  const float *const mean = mean_.voxels.data(), *const deviations = deviations_.voxels.data();
+  if (!on_host(memory_)) return spread_sums_cuda(mean, deviations, mean_.voxels.size(), stream_);
+  return tbb::parallel_deterministic_reduce(
+      Range(0, mean_.voxels.size(), mean_grain), SpreadSums{},
+      [&](const Range& range, SpreadSums sums) {
+        for (std::int64_t v = range.begin(); v < range.end(); ++v) sums.add_voxel(mean[v], deviations[v]);
+        return sums;
+      },
+      [](SpreadSums a, const SpreadSums& b) {
+        a.add(b);
+        return a;
+      });
 }
 
 SampleNoise ReplicateMean::noise() const {
@@ -119,6 +131,9 @@ void end_batch_cuda(const ReplicateArrays&, std::int64_t, Stream) {
   refuse_cuda();
 }
 void end_replicate_cuda(const ReplicateArrays&, const SymmetryGroup&, std::int64_t, Stream) {
+  refuse_cuda();
+}
+SpreadSums spread_sums_cuda(const float*, const float*, std::int64_t, Stream) {
   refuse_cuda();
 }
 #endif

@@ -33,6 +33,19 @@ struct ReplicateArrays {
   }
 };
 
+/// Of all voxels: squared deviations from the mean, and the squared mean.
+struct SpreadSums {
+  double deviations = 0, mean2 = 0;
+  TOFSTREAM_HOST_DEVICE void add_voxel(float mean, float deviation2) {
+    deviations += static_cast<double>(deviation2);
+    mean2 += static_cast<double>(mean) * static_cast<double>(mean);
+  }
+  TOFSTREAM_HOST_DEVICE void add(const SpreadSums& other) {
+    deviations += other.deviations;
+    mean2 += other.mean2;
+  }
+};
+
 /// A group that has no end: no replicate is held out.
 inline constexpr int no_hold_out = std::numeric_limits<int>::max();
 
@@ -59,6 +72,7 @@ class ReplicateMean {
   SampleNoise noise() const;
 
  private:
+  SpreadSums spread_sums() const;
   Image on_the_host(const Image& image) const;
   double undrawn() const;
 
@@ -72,6 +86,7 @@ class ReplicateMean {
 };
 
 void end_batch_cuda(const ReplicateArrays& arrays, std::int64_t voxels, Stream stream);
+SpreadSums spread_sums_cuda(const float* mean, const float* deviations, std::int64_t voxels, Stream stream);
 void end_replicate_cuda(const ReplicateArrays& arrays, const SymmetryGroup& symmetries, std::int64_t voxels,
                         Stream stream);
 

@@ -1,4 +1,7 @@
-// Sums and means on a CUDA device: see replicate_mean.hpp.
+// Sums and means on a CUDA device: see replicate_mean.hpp. Blocks of one size and number add in one order, so the same
+// images give the same bits.
+#include <cub/block/block_reduce.cuh>
+
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/elementwise.cuh"
 #include "kernels/ring/sensitivity/replicate_mean.hpp"
@@ -17,6 +20,26 @@ __global__ void end_each_replicate(ReplicateArrays arrays, SymmetryGroup symmetr
   if (v < voxels) arrays.end_replicate(symmetries, v);
 }
 
+constexpr int threads = 256, blocks = 512;
+
+struct AddSpreads {
+  __device__ SpreadSums operator()(SpreadSums a, const SpreadSums& b) const {
+    a.add(b);
+    return a;
+  }
+};
+
+__global__ void sum_spreads(const float* mean, const float* deviations, std::int64_t voxels, SpreadSums* parts) {
+  SpreadSums sums;
+  for (std::int64_t v = std::int64_t{blockIdx.x} * threads + threadIdx.x; v < voxels;
+       v += std::int64_t{blocks} * threads)
+    sums.add_voxel(mean[v], deviations[v]);
+  using Reduce = cub::BlockReduce<SpreadSums, threads>;
+  __shared__ typename Reduce::TempStorage storage;
+  sums = Reduce(storage).Reduce(sums, AddSpreads());
+  if (threadIdx.x == 0) parts[blockIdx.x] = sums;
+}
+
 }  // namespace
 
 void end_batch_cuda(const ReplicateArrays& arrays, std::int64_t voxels, Stream stream) {
@@ -30,6 +53,15 @@ void end_replicate_cuda(const ReplicateArrays& arrays, const SymmetryGroup& symm
   if (voxels == 0) return;
   end_each_replicate<<<elementwise::blocks(voxels), elementwise::threads, 0, stream>>>(arrays, symmetries, voxels);
   check_launch("add a replicate to the sensitivity");
+}
+
+SpreadSums spread_sums_cuda(const float* mean, const float* deviations, std::int64_t voxels, Stream stream) {
+  Buffer<SpreadSums> parts(Memory::device, blocks, stream);
+  sum_spreads<<<blocks, threads, 0, stream>>>(mean, deviations, voxels, parts.data());
+  check_launch("sum the spread of a sensitivity's replicates");
+  SpreadSums total;
+  for (const SpreadSums& part : parts.to_vector(stream)) total.add(part);
+  return total;
 }
 
 }  // namespace tofstream::detail

@@ -172,6 +172,7 @@ SensitivitySettings default_sensitivity(Backend backend) {
           .error = 0.005,
           .sampled_pairs = std::int64_t{1} << 31,
           .replicate_pairs = 1 << 21,
+          .batch_pairs = 1 << 23,
           .pairs_a_voxel = 6};
 }
 

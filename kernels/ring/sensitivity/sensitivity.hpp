@@ -28,7 +28,8 @@ struct SensitivitySettings {
 };
 
 /// The settings that suit a backend: on a GPU forty times as many exact pairs and an error of 0.005, since they cost
-/// little there, larger parts, and sums of more batches, whose adding up by ranks would take as long as a batch.
+/// little there, larger parts and batches, and sums of more batches, whose adding up by ranks would take as long as a
+/// batch.
 SensitivitySettings default_sensitivity(Backend backend);
 
 struct Sensitivity {
