@@ -4,8 +4,10 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -77,9 +79,33 @@ Sent send_at_rate(const PremadeStream& stream, const std::string& endpoint, cons
   return sent;
 }
 
-RunReport run_into(const std::filesystem::path& out, const std::string& yaml) {
+/// The longest call of each gadget, and how long the events of each update took to be in the image.
+class CallTimes : public Observer {
+ public:
+  void run_begins(const Pipeline& pipeline) override {
+    for (const PipelineGadget& each : pipeline.gadgets) longest_s.emplace_back(each.name, 0);
+  }
+  void call_ends(std::size_t gadget, CallKind kind, const MessageInfo& info, Clock::time_point began,
+                 Clock::time_point ended) override {
+    if (kind == CallKind::run) return;  // of a source, which is one call
+    const std::lock_guard lock(mutex_);
+    auto& [name, longest] = longest_s[gadget];
+    longest = std::max(longest, std::chrono::duration<double>(ended - began).count());
+    if (name == "estimate" && kind == CallKind::process && info.last_ingress != Clock::time_point{})
+      update_ms.push_back(std::chrono::duration<double, std::milli>(ended - info.last_ingress).count());
+  }
+
+  std::vector<std::pair<std::string, double>> longest_s;
+  std::vector<double> update_ms;
+
+ private:
+  std::mutex mutex_;
+};
+
+RunReport run_into(const std::filesystem::path& out, const std::string& yaml, CallTimes& times) {
   EngineOptions options;
   options.output_dir = out;
+  options.observer = &times;
   Engine engine(parse_pipeline(yaml, "bench"), options);
   RunReport report = engine.run();
   if (report.exit_code != exit_ok) throw std::runtime_error(report.errors.front().text());
@@ -98,23 +124,31 @@ double number(const RunReport& report, const std::string& of, const std::string&
   return std::get<double>(found->second);
 }
 
+ordered_json busy_of(const RunReport& report, const CallTimes& times) {
+  ordered_json row;
+  for (const GadgetReport& each : report.gadgets) row["busy_s"][each.name] = each.busy_seconds;
+  for (const auto& [name, longest] : times.longest_s)
+    if (longest > 0) row["longest_call_s"][name] = longest;
+  return row;
+}
+
 struct LiveRun {
   RunReport report;
+  CallTimes times;
   Sent sent;
 };
 
-LiveRun run_live(const LiveBenchOptions& options, const PremadeStream& stream, const std::filesystem::path& folder,
-                 const std::string& name) {
+void run_live(const LiveBenchOptions& options, const PremadeStream& stream, const std::filesystem::path& folder,
+              const std::string& name, LiveRun& run) {
   const std::string endpoint = "ipc://" + (folder / (name + ".socket")).string();
   const std::string journal =
       options.replays ? fmt::format(", journal: \"{}\"", (folder / (name + ".journal")).string()) : "";
-  LiveRun run;
   std::jthread sender([&](const std::stop_token& stop) { run.sent = send_at_rate(stream, endpoint, stop); });
   run.report = run_into(
       folder / name,
-      pipeline_of(options, fmt::format("  feed: {{use: zmq_source, endpoint: \"{}\"{}}}\n", endpoint, journal), ""));
+      pipeline_of(options, fmt::format("  feed: {{use: zmq_source, endpoint: \"{}\"{}}}\n", endpoint, journal), ""),
+      run.times);
   sender.join();
-  return run;
 }
 
 /// The largest difference of two runs' images.
@@ -128,25 +162,25 @@ ordered_json row_of(const LiveBenchOptions& options, const PremadeStream& stream
   for (const auto& [reason, count] : report.books.lost) lost += count;
   const bool is_whole = lost == 0 && report.books.balanced() && report.books.received == stream.events;
   const double p99 = number(report, "subsets", "latency_ms_p99");
-  ordered_json busy;
-  for (const GadgetReport& each : report.gadgets) busy[each.name] = each.busy_seconds;
-  return {{"projector", options.projector},
-          {"ranks", options.ranks},
-          {"sorted", options.sorts},
-          {"events", stream.events},
-          {"events_per_s", options.rate},
-          {"subset_s", options.every_s},
-          {"seconds", run.sent.seconds},
-          {"sender_late_s", run.sent.most_late_s},
-          {"lost", lost},
-          {"reconstructed", report.books.reconstructed},
-          {"spilled_bytes", number(report, "feed", "spilled_bytes")},
-          {"busy_s", busy},
-          {"updates", number(report, "subsets", "updates")},
-          {"latency_ms_p50", number(report, "subsets", "latency_ms_p50")},
-          {"latency_ms_p99", p99},
-          {"latency_ms_p99_must_be", options.most_latency_ms},
-          {"holds", is_whole && p99 > 0 && p99 <= options.most_latency_ms}};
+  ordered_json row{{"projector", options.projector},
+                   {"ranks", options.ranks},
+                   {"sorted", options.sorts},
+                   {"events", stream.events},
+                   {"events_per_s", options.rate},
+                   {"subset_s", options.every_s},
+                   {"seconds", run.sent.seconds},
+                   {"sender_late_s", run.sent.most_late_s},
+                   {"lost", lost},
+                   {"reconstructed", report.books.reconstructed},
+                   {"spilled_bytes", number(report, "feed", "spilled_bytes")},
+                   {"updates", number(report, "subsets", "updates")},
+                   {"latency_ms_p50", number(report, "subsets", "latency_ms_p50")},
+                   {"latency_ms_p99", p99},
+                   {"latency_ms_p99_must_be", options.most_latency_ms},
+                   {"holds", is_whole && p99 > 0 && p99 <= options.most_latency_ms}};
+  row.update(busy_of(report, run.times));
+  row["update_ms"] = run.times.update_ms;
+  return row;
 }
 
 void bench_live(const LiveBenchOptions& options) {
@@ -161,17 +195,21 @@ void bench_live(const LiveBenchOptions& options) {
     });
   };
   // Fills the sensitivity's cache, and loads the kernels.
-  run_live(options, stream_of(std::min(1.5, options.seconds)), folder.path(), "warm");
+  LiveRun warm, run;
+  run_live(options, stream_of(std::min(1.5, options.seconds)), folder.path(), "warm", warm);
   const PremadeStream stream = stream_of(options.seconds);
-  const LiveRun run = run_live(options, stream, folder.path(), "live");
+  run_live(options, stream, folder.path(), "live", run);
   ordered_json row = row_of(options, stream, run);
   if (options.replays) {
-    const RunReport replay =
-        run_into(folder.path() / "replay", pipeline_of(options,
-                                                       fmt::format("  feed: {{use: journal_source, path: \"{}\"}}\n",
-                                                                   (folder.path() / "live.journal").string()),
-                                                       (folder.path() / "live").string()));
+    CallTimes times;
+    const RunReport replay = run_into(folder.path() / "replay",
+                                      pipeline_of(options,
+                                                  fmt::format("  feed: {{use: journal_source, path: \"{}\"}}\n",
+                                                              (folder.path() / "live.journal").string()),
+                                                  (folder.path() / "live").string()),
+                                      times);
     row["replay_s"] = replay.seconds;
+    row["replay"] = busy_of(replay, times);
     row["replay_differs_by"] = difference(folder.path() / "live", folder.path() / "replay");
     row["holds"] = row["holds"].get<bool>() && row["replay_differs_by"].get<double>() == 0;
   }
