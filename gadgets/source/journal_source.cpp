@@ -26,7 +26,7 @@ struct JournalSource {
       param<&Params::from_event>("from_event", non_negative, "Begin with the frame that holds this event, from 0"),
       param<&Params::from_s>("from_s", non_negative, unit("s"), "Begin with the frame that holds this scan time"),
       param<&Params::on_new_stream>("on_new_stream", on_new_stream_words));
-  static MemoryNeed memory(const Params&) { return {.note = "a frame of the journal, twice"}; }
+  static MemoryNeed memory(const Params&) { return {.note = "the frames of the journal that are on their way"}; }
 
   explicit JournalSource(const Params& p)
       : on_new_stream_(p.on_new_stream),

@@ -94,8 +94,8 @@ class EventContent final : public StreamContent {
   void finish(bool has_ended) override {
     constexpr std::byte end_mark[] = {std::byte{0}};
     if (!has_ended || scanner_) return;
-    if (!is_petsird_) emit_bytes(header_, 0);  // no data came at all: a decoder still learns of the scanner
-    emit_bytes(end_mark, 0);
+    if (!is_petsird_) emit_bytes(header_);  // no data came at all: a decoder still learns of the scanner
+    emit_bytes(ByteBlock({std::begin(end_mark), std::end(end_mark)}));
   }
 
  private:
@@ -103,9 +103,9 @@ class EventContent final : public StreamContent {
     if (scanner_) return outlet_.reject(frame.header, other_data);
     if (!std::exchange(is_petsird_, true)) {
       outlet_.require_reader("bytes", "PETSIRD's time blocks");
-      emit_bytes(header_, 0);
+      emit_bytes(header_);
     }
-    emit_bytes(frame.payload, shift_ns);
+    emit_bytes(ByteBlock(frame.owner, frame.payload, shift_ns / ns_per_ms));
   }
 
   void take_records(const Frame& frame, std::int64_t shift_ns) {
@@ -139,11 +139,9 @@ class EventContent final : public StreamContent {
     outlet_.context.report("time_of_flight", petsird::time_of_flight_in_words(header.scanner));
   }
 
-  void emit_bytes(std::span<const std::byte> bytes, std::int64_t shift_ns) {
-    constexpr std::int64_t ns_per_ms = 1000000;
-    outlet_.emit(
-        {.bytes = std::make_shared<const ByteBlock>(ByteBlock{{bytes.begin(), bytes.end()}, shift_ns / ns_per_ms})});
-  }
+  static constexpr std::int64_t ns_per_ms = 1000000;
+
+  void emit_bytes(ByteBlock bytes) { outlet_.emit({.bytes = std::make_shared<const ByteBlock>(std::move(bytes))}); }
 
   const std::vector<std::byte> header_;
   const StreamOutlet outlet_;

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "kernels/memory/memory.hpp"
+
 namespace tofstream {
 
 void FrameQueue::put(RawFrame frame, std::optional<FilePlace> kept, const std::stop_token& stop) {
@@ -93,9 +95,9 @@ std::optional<RawFrame> FrameQueue::take(const std::optional<Clock::time_point>&
 
 // Without the lock.
 RawFrame FrameQueue::read(const Stored& stored) {
-  RawFrame frame = RawFrame::of(stored.place.read(), stored.ingress_ns);
-  frame.entered = stored.entered;
-  return frame;
+  const auto bytes = std::make_shared<Buffer<std::byte>>(Memory::host, static_cast<std::int64_t>(stored.place.size));
+  stored.place.read(0, bytes->span());
+  return {.owner = bytes, .data = bytes->span(), .ingress_ns = stored.ingress_ns, .entered = stored.entered};
 }
 
 bool FrameQueue::is_over() const {

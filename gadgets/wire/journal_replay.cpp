@@ -31,7 +31,7 @@ std::optional<RawFrame> JournalReplay::next() {
       continue;
     }
     is_ahead_ = data_ && !std::exchange(sent_header_, true);
-    return RawFrame{.data = entry->bytes, .ingress_ns = entry->ingress_ns};
+    return RawFrame{.owner = entry->owner, .data = entry->bytes, .ingress_ns = entry->ingress_ns};
   }
   return {};
 }

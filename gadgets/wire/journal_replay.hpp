@@ -21,7 +21,7 @@ class JournalReplay {
   explicit JournalReplay(const std::filesystem::path& folder, const journal::ReplayFrom& from = {},
                          std::uint64_t end = std::numeric_limits<std::uint64_t>::max());
 
-  /// The next frame; it has no owner, and its data hold until the next call.
+  /// The next frame.
   std::optional<RawFrame> next();
 
   /// The header of the data frame that was begun at; none where nothing was left out.

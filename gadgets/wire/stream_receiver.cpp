@@ -36,11 +36,6 @@ void StreamReceiver::take(RawFrame message) {
   context_.set_message({.ingress = message.entered, .last_ingress = message.entered});
   message.events = take_frame(message);
   if (!wanted_.frames) return;
-  if (!message.owner) {
-    const std::uint64_t events = message.events;
-    message = RawFrame::of({message.data.begin(), message.data.end()}, message.ingress_ns);
-    message.events = events;
-  }
   emit_({.frames = std::make_shared<const RawFrame>(std::move(message))});
 }
 
@@ -55,12 +50,13 @@ void StreamReceiver::leave_out(const RawFrame& message, const char* reason) {
 // How many events go on with the frame itself.
 std::uint64_t StreamReceiver::take_frame(const RawFrame& message) {
   bytes_ += message.data.size();
-  const auto decoded = wire::decode_frame(message.data);
+  auto decoded = wire::decode_frame(message.data);
   if (const auto* bad = std::get_if<BadFrame>(&decoded)) {
     note_bad(*bad);
     return 0;
   }
-  const Frame& frame = std::get<Frame>(decoded);
+  Frame& frame = std::get<Frame>(decoded);
+  frame.owner = message.owner;
   if (settings_.is_monitor) join(frame.header);
   const Arrival arrival = streams_.take(frame.header, message.ingress_ns, begins(frame));
   context_.progress(static_cast<double>(streams_.counts().events), 0, "events");

@@ -53,10 +53,10 @@ void check_same(const EventBatch& got, const EventBatch& wanted) {
 
 TEST_CASE("bytes and frames come back from disk") {
   const ByteBlock block{std::vector<std::byte>(10'000, std::byte{5})};
-  CHECK(through_disk(block).data == block.data);
+  CHECK(std::ranges::equal(through_disk(block).data, block.data));
   CHECK(through_disk(ByteBlock{}).data.empty());
   CHECK(through_disk(ByteBlock{{}, 700}).time_shift_ms == 700);
-  RawFrame frame = RawFrame::of(block.data, 17);
+  RawFrame frame = RawFrame::of({block.data.begin(), block.data.end()}, 17);
   frame.entered = std::chrono::steady_clock::time_point(std::chrono::seconds(5));
   frame.events = 12;
   const RawFrame got = through_disk(frame);

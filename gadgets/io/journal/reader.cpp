@@ -171,9 +171,9 @@ std::optional<EntryHeader> Reader::header_at(std::uint64_t offset) const {
 // Reads name and bytes; true if they are as written, where that is to be checked.
 bool Reader::read_entry(const EntryHeader& header, std::optional<std::size_t> head) {
   const std::size_t size = header.name_size + std::min<std::uint64_t>(header.size, head.value_or(header.size));
-  buffer_.resize(size);
-  if (file_->read(next_.offset + entry_header_bytes, buffer_) != size) return false;
-  return head || wire::crc32c(buffer_) == header.checksum;
+  buffer_ = std::make_shared<Buffer<std::byte>>(Memory::host, static_cast<std::int64_t>(size));
+  if (file_->read(next_.offset + entry_header_bytes, buffer_->span()) != size) return false;
+  return head || wire::crc32c(buffer_->span()) == header.checksum;
 }
 
 Entry Reader::give(const EntryHeader& header) {
@@ -181,13 +181,14 @@ Entry Reader::give(const EntryHeader& header) {
   expected_ = header.number + 1;
   last_ingress_ns_ = header.ingress_ns;
   ++counts_.entries;
-  const std::span<const std::byte> all = buffer_;
+  const std::span<const std::byte> all = buffer_->span();
   return {.kind = header.kind,
           .number = header.number,
           .ingress_ns = header.ingress_ns,
           .name = {reinterpret_cast<const char*>(all.data()), header.name_size},
           .bytes = all.subspan(header.name_size),
-          .size = header.size};
+          .size = header.size,
+          .owner = buffer_};
 }
 
 // Called where no sound entry begins: at the end of a segment, or in damage. False if nothing follows.

@@ -13,12 +13,13 @@
 
 #include "core/base/placed_file.hpp"
 #include "gadgets/io/journal/layout.hpp"
+#include "kernels/memory/memory.hpp"
 
 namespace tofstream::journal {
 
 constexpr double s_per_ns = 1e-9;
 
-/// One entry; its views hold until the reader's next call.
+/// One entry; its views hold until the reader's next call, and as long as somebody keeps their owner.
 struct Entry {
   EntryKind kind = EntryKind::frame;
   std::uint64_t number = 0;
@@ -26,6 +27,7 @@ struct Entry {
   std::string_view name;         // of a note
   std::span<const std::byte> bytes;
   std::uint64_t size = 0;  // of all its bytes; more than bytes.size() if only the first were requested
+  std::shared_ptr<const void> owner = nullptr;
 };
 
 /// A place in the journal that a reader can go back to.
@@ -100,7 +102,7 @@ class Reader {
   Position next_, given_at_, end_of_last_;
   std::optional<std::uint64_t> expected_;  // number of the next entry
   std::uint64_t last_ingress_ns_ = 0;
-  std::vector<std::byte> buffer_;
+  std::shared_ptr<Buffer<std::byte>> buffer_;  // of the last entry
   Counts counts_;
 };
 

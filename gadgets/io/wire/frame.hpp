@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -54,6 +55,7 @@ struct FrameHeader {
 struct Frame {
   FrameHeader header;
   std::span<const std::byte> payload;
+  std::shared_ptr<const void> owner = nullptr;  // keeps the payload; null: it lies there only for now
 };
 
 /// Why bytes are no frame that can be used, in the order in which that is looked for.
