@@ -88,6 +88,13 @@ gadgets:
   last: {use: collect, from: feed, edge: {policy: spill, bytes: 10000, spill_folder: FOLDER}}
 )";
 
+/// All bytes of a place.
+Bytes bytes_at(const FilePlace& place) {
+  Bytes bytes(place.size);
+  place.read(0, bytes);
+  return bytes;
+}
+
 }  // namespace
 
 TEST_CASE("a spill file gives back what it took, and its place with it") {
@@ -97,8 +104,8 @@ TEST_CASE("a spill file gives back what it took, and its place with it") {
   Bytes large(100'000);
   for (std::size_t i = 0; i < large.size(); ++i) large[i] = static_cast<std::byte>(i * 7);
   SpillPiece first = put(*file, large), second = put(*file, Bytes(10, std::byte{1}));
-  CHECK(first.place().read() == large);
-  CHECK(second.place().read() == Bytes(10, std::byte{1}));
+  CHECK(bytes_at(first.place()) == large);
+  CHECK(bytes_at(second.place()) == Bytes(10, std::byte{1}));
   CHECK(second.place().offset >= large.size());
   {
     const auto mapped = SpillPiece::map(std::move(second));

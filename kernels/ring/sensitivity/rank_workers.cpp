@@ -36,8 +36,7 @@ void RankWorkers::add_others(const SensitivityWork& work, const ProjectorRanks& 
         other.projector = projectors.another();
         other.at_work.rank = make_sensitivity_rank(work, *other.projector);
       }
-      other.at_work.sum = Image::zeros(projectors.first.grid(), memory);
-      if (!on_host(memory)) synchronize(nullptr);
+      other.at_work.sum = {projectors.first.grid(), Buffer<float>(memory, projectors.first.grid().voxels())};
     });
     if (!elsewhere_) wait_for(rank, longest_making);
   }

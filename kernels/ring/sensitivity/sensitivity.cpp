@@ -81,6 +81,7 @@ class Drawings {
       const int taken = static_cast<int>(std::min<std::int64_t>(shared_by_, all - begin));
       ranks_.side_by_side(taken, [&](int rank, detail::RankAtWork& r) {
         const std::int64_t number = begin + rank;
+        if (rank > 0) r.sum.voxels.clear();  // on its own device
         r.lines = r.rank->project_pairs(first + static_cast<int>(number / sums), number % sums,
                                         rank == 0 ? mean.batch() : r.sum.voxels.data());
       });
@@ -111,9 +112,7 @@ class Drawings {
     if (r.lines == 0) return;
     if (rank > 0) {
       detail::copy(mean.batch(), memory_, r.sum.voxels.data(), memory_, r.sum.bytes(), stream_);
-      if (!on_host(memory_)) synchronize(stream_);
-      r.sum.voxels.clear();
-      if (!on_host(memory_)) synchronize(nullptr);
+      if (!on_host(memory_)) synchronize(stream_);  // before the rank clears it
     }
     mean.end_batch();
   }
