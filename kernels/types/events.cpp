@@ -35,7 +35,7 @@ EventView EventBatch::view() const {
   const Memory where = memory();
   const auto pointer = [&]<class T>(const Buffer<T>& array, bool required) -> const T* {
     if (array.empty() && !(required && count > 0)) return nullptr;
-    if (array.size() != count || array.memory() != where)
+    if (array.size() != count || on_host(array.memory()) != on_host(where))  // some may be pinned, and others not
       throw std::logic_error("the arrays of an event batch disagree in size or memory");
     return array.data();
   };

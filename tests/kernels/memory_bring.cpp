@@ -40,6 +40,20 @@ TEST_CASE(
   CHECK(array_to_bring<float>(10).memory() == Memory::pinned);
 }
 
+TEST_CASE("a batch of which some arrays are page-locked lies on the host as a whole, and comes to the GPU as one") {
+  if (!gpu_or_skip()) return;
+  EventBatch batch = random_lors(find_workload("W1"), 1000, 1);
+  const std::vector<float> tof_mm = batch.tof_mm.to_vector();
+  batch.tof_mm = batch.tof_mm.to(Memory::pinned);
+  CHECK(batch.view().tof_mm == batch.tof_mm.data());
+  const EventBatch there = bring_to_device(batch);
+  CHECK(there.tof_mm.to_vector() == tof_mm);
+  CHECK(there.view().count == 1000);
+  batch.tof_mm = batch.tof_mm.to(Memory::device);
+  synchronize(nullptr);
+  CHECK_THROWS_WITH_AS(batch.view(), doctest::Contains("disagree in size or memory"), std::logic_error);
+}
+
 TEST_CASE("without a GPU nothing is brought, and it is said why") {
   if (why_no_cuda().empty()) return;
   CHECK_THROWS_WITH_AS(bring_to_device(random_lors(find_workload("W1"), 10, 1)),
