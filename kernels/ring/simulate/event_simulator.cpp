@@ -27,6 +27,7 @@ namespace {
 
 constexpr double trials_per_slice = 4096;  // small: a batch of given count ends within its last one
 constexpr std::uint64_t pilot_streams = std::uint64_t{1} << 63;  // numbers that no slice reaches
+constexpr std::uint64_t most_pilots = 4096;
 constexpr std::uint64_t delayed_streams = std::uint64_t{1} << 62;
 constexpr std::uint64_t singles_streams = std::uint64_t{3} << 61;
 constexpr double decayed_share = 1e-6;  // share of the activity below which no events are waited for
@@ -157,21 +158,6 @@ struct EventSimulator::Model {
             range_mm};
   }
 
-  void run_pilot() {
-    SimulationTruth truth;
-    double trials = 0;
-    for (std::uint64_t i = 0; i < 4096 && (i < 32 || truth.trues < 10000); ++i) {
-      const Slice slice = simulate({pilot_streams + i, 0, trials_per_slice / trial_rate}, no_limit);
-      truth += slice.truth;
-      trials += slice.trials;
-    }
-    if (truth.trues == 0)
-      throw std::invalid_argument(
-          fmt::format("scanner {} sees no decay of phantom {}: move the phantom into its field of view", ring.name,
-                      phantom.name()));
-    expected_cps = static_cast<double>(truth.trues + truth.scattered) / trials * trial_rate + options.randoms_cps;
-  }
-
   /// Draws a second of each origin, over a slice.
   struct Rates {
     double randoms, scatter_phantom, compton, all;
@@ -189,10 +175,48 @@ struct EventSimulator::Model {
     return rates;
   }
 
+  // Of what is not scattered by the phantom: few draws of a decay's photons, wherever they fly, are scattered and seen, so
+  // that these have a pilot of their own.
+  void run_pilot() {
+    const double scatter_rate = scattered ? options.activity_scale * scattered->rate() : 0;
+    const double rate = trial_rate - scatter_rate, slice_s = trials_per_slice / rate;
+    Rates rates = rates_over({pilot_streams, 0, slice_s});
+    rates.all -= std::exchange(rates.compton, 0);
+    SimulationTruth truth;
+    double trials = 0;
+    for (std::uint64_t i = 0; i < most_pilots && (i < 32 || truth.trues < 10000); ++i) {
+      const Slice slice = simulate({pilot_streams + i, 0, slice_s}, rates, no_limit);
+      truth += slice.truth;
+      trials += slice.trials;
+    }
+    if (truth.trues == 0)
+      throw std::invalid_argument(
+          fmt::format("scanner {} sees no decay of phantom {}: move the phantom into its field of view", ring.name,
+                      phantom.name()));
+    expected_cps = static_cast<double>(truth.trues + truth.scattered) / trials * rate + options.randoms_cps;
+    if (scattered) expected_cps += scattered_cps(scatter_rate, expected_cps);
+  }
+
+  /// Seen pairs of `rate` draws a second that the phantom scattered, to 1% of these and of `others_cps` together.
+  double scattered_cps(double rate, double others_cps) const {
+    double seen = 0, trials = 0;
+    const auto is_known = [&] { return std::sqrt(seen + 1) < 0.01 * (seen + others_cps / rate * trials); };
+    for (std::uint64_t i = 0; i < most_pilots && (i < 8 || !is_known()); ++i) {
+      const Slice slice = simulate({pilot_streams + most_pilots + i, 0, trials_per_slice / rate},
+                                   {.randoms = 0, .scatter_phantom = 0, .compton = rate, .all = rate}, no_limit);
+      seen += static_cast<double>(slice.truth.scattered);
+      trials += slice.trials;
+    }
+    return seen / trials * rate;
+  }
+
   Slice simulate(const SliceTime& time, std::int64_t max_events) const {
+    return simulate(time, rates_over(time), max_events);
+  }
+
+  Slice simulate(const SliceTime& time, const Rates& rates, std::int64_t max_events) const {
     RandomStream random(options.seed, time.stream);
     Slice slice;
-    const Rates rates = rates_over(time);
     const auto trials = std::poisson_distribution<std::int64_t>(rates.all * time.duration_s)(random);
     slice.trials = static_cast<double>(trials);
     for (std::int64_t i = 0; i < trials; ++i) {
