@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <mutex>
 #include <numbers>
 #include <random>
 #include <span>
@@ -100,9 +101,10 @@ struct EventSimulator::Model {
   std::optional<DecaySampler> scatter_phantom;
   double window_mm, sigma_mm, bin_mm;
   double activity_Bq;
-  double trial_rate;  // draws of decays, scatter and randoms, per second at the scan's start
-  double expected_cps = 0;
+  double trial_rate;                // draws of decays, scatter and randoms, per second at the scan's start
   std::vector<double> singles_cps;  // of each detector at the scan's start
+  mutable std::once_flag is_expected;
+  mutable double expected = 0;  // by expected_cps()
 
   Model(const RingScanner& ring_, Phantom phantom_, const SimulationOptions& options_)
       : ring(ring_),
@@ -120,7 +122,7 @@ struct EventSimulator::Model {
         trial_rate(options.activity_scale * decays.rate() + options.randoms_cps) {
     if (options.scatter) {
       scattered.emplace(phantom, energy_of(ring), DecayBlur{acollinearity_rad, range_mm});
-      trial_rate += options.activity_scale * scattered->rate();
+      trial_rate += scatter_rate();
     }
     if (options.scatter_phantom) {
       scatter_phantom.emplace(sampler_of(*options.scatter_phantom, Origin::scatter_phantom));
@@ -131,7 +133,7 @@ struct EventSimulator::Model {
       for (const float factor : randoms.factor)
         singles_cps.push_back(static_cast<double>(factor) / std::sqrt(window_s()));
     }
-    run_pilot();
+    require_seen();
   }
 
   /// All differences of two photons' times that make a coincidence, from end to end.
@@ -175,26 +177,40 @@ struct EventSimulator::Model {
     return rates;
   }
 
-  // Of what is not scattered by the phantom: few draws of a decay's photons, wherever they fly, are scattered and seen, so
-  // that these have a pilot of their own.
-  void run_pilot() {
-    const double scatter_rate = scattered ? options.activity_scale * scattered->rate() : 0;
-    const double rate = trial_rate - scatter_rate, slice_s = trials_per_slice / rate;
+  double scatter_rate() const { return scattered ? options.activity_scale * scattered->rate() : 0; }
+
+  /// Draws of what the phantom does not scatter: of a decay's photons, wherever they fly, few are scattered and seen, so
+  /// that these have a pilot of their own.
+  Slice pilot(std::uint64_t number) const {
+    const double slice_s = trials_per_slice / (trial_rate - scatter_rate());
     Rates rates = rates_over({pilot_streams, 0, slice_s});
     rates.all -= std::exchange(rates.compton, 0);
+    return simulate({pilot_streams + number, 0, slice_s}, rates, no_limit);
+  }
+
+  void require_seen() const {
+    for (std::uint64_t i = 0; i < most_pilots; ++i)
+      if (pilot(i).truth.trues > 0) return;
+    throw std::invalid_argument(fmt::format(
+        "scanner {} sees no decay of phantom {}: move the phantom into its field of view", ring.name, phantom.name()));
+  }
+
+  double expected_cps() const {
+    std::call_once(is_expected, [this] { expected = sampled_cps(); });
+    return expected;
+  }
+
+  double sampled_cps() const {
     SimulationTruth truth;
     double trials = 0;
     for (std::uint64_t i = 0; i < most_pilots && (i < 32 || truth.trues < 10000); ++i) {
-      const Slice slice = simulate({pilot_streams + i, 0, slice_s}, rates, no_limit);
+      const Slice slice = pilot(i);
       truth += slice.truth;
       trials += slice.trials;
     }
-    if (truth.trues == 0)
-      throw std::invalid_argument(
-          fmt::format("scanner {} sees no decay of phantom {}: move the phantom into its field of view", ring.name,
-                      phantom.name()));
-    expected_cps = static_cast<double>(truth.trues + truth.scattered) / trials * rate + options.randoms_cps;
-    if (scattered) expected_cps += scattered_cps(scatter_rate, expected_cps);
+    const double rate = trial_rate - scatter_rate();
+    const double cps = static_cast<double>(truth.trues + truth.scattered) / trials * rate + options.randoms_cps;
+    return scattered ? cps + scattered_cps(scatter_rate(), cps) : cps;
   }
 
   /// Seen pairs of `rate` draws a second that the phantom scattered, to 1% of these and of `others_cps` together.
@@ -455,9 +471,9 @@ EventSimulator& EventSimulator::operator=(EventSimulator&&) noexcept = default;
 
 SimulatedEvents EventSimulator::next_seconds(double duration_s) {
   require(duration_s > 0 && std::isfinite(duration_s), "simulation: duration_s must be positive");
-  if (model_->expected_cps * duration_s >= 0x1p31)
+  if (model_->expected_cps() * duration_s >= 0x1p31)
     throw std::invalid_argument(fmt::format("simulation: {} s would hold {:.3g} events at once; ask for shorter times",
-                                            duration_s, model_->expected_cps * duration_s));
+                                            duration_s, model_->expected_cps() * duration_s));
   const auto slices =
       static_cast<std::size_t>(std::ceil(std::max(1.0, model_->trial_rate * duration_s / trials_per_slice)));
   const double start_s = std::exchange(next_start_s_, next_start_s_ + duration_s);
@@ -470,19 +486,20 @@ SimulatedEvents EventSimulator::next_events(std::int64_t count) {
   require(count > 0 && count < std::int64_t{1} << 31,
           "simulation: a batch holds at least one and fewer than 2^31 events");
   const double slice_s = trials_per_slice / model_->trial_rate;
-  const double per_slice = model_->expected_cps * slice_s;
   const std::uint64_t first = next_slice_;
   std::vector<Slice> slices;
   std::int64_t missing = count;
   double duration_s = 0;
   while (missing > 0) {
-    const double now_s = next_start_s_ + duration_s, activity = model_->activity_over(now_s, 0);
-    if (activity < decayed_share)
+    const double now_s = next_start_s_ + duration_s;
+    if (model_->activity_over(now_s, 0) < decayed_share)
       throw std::runtime_error(
           fmt::format("the activity has decayed after {:g} s, before {} more events came: ask for fewer events, or for "
                       "seconds",
                       now_s, missing));
-    const double wanted = std::ceil(static_cast<double>(missing) / (per_slice * activity)) + 1;
+    if (missing < count) per_slice_ = static_cast<double>(count - missing) / static_cast<double>(slices.size());
+    const double wanted = per_slice_ > 0 ? std::ceil(static_cast<double>(missing) / per_slice_) + 1
+                                         : 2 + 2 * static_cast<double>(slices.size());
     const auto wave = static_cast<std::size_t>(std::clamp(wanted, 1.0, 65536.0));
     for (Slice& slice : model_->simulate_many({next_slice_, now_s, slice_s}, wave)) {
       const std::uint64_t stream = next_slice_++;
@@ -505,7 +522,7 @@ const Phantom& EventSimulator::phantom() const {
   return model_->phantom;
 }
 double EventSimulator::expected_cps() const {
-  return model_->expected_cps;
+  return model_->expected_cps();
 }
 
 double EventSimulator::randoms_per_pair() const {

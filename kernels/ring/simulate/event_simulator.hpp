@@ -87,7 +87,8 @@ class EventSimulator {
 
   const std::shared_ptr<const Scanner>& scanner() const;
   const Phantom& phantom() const;
-  /// Events per second of scanner time at the scan's start: a fixed sample taken at construction (about 1%).
+  /// Events per second of scanner time at the scan's start: a fixed sample, taken when it is first asked for (about
+  /// 1%).
   double expected_cps() const;
   /// Mean randoms of every pair in coincidence at the scan's start, per second and mm of ToF (non-ToF: per second): the
   /// additive term of an event's model, times its ToF bin's width.
@@ -98,6 +99,7 @@ class EventSimulator {
   std::unique_ptr<const Model> model_;
   std::uint64_t next_slice_ = 0;
   double next_start_s_ = 0;
+  double per_slice_ = 0;  // events of a slice, once some were made by count
 };
 
 }  // namespace tofstream
