@@ -19,19 +19,33 @@ using namespace tofstream;
 
 namespace {
 
-struct ScatteredScan {
-  TemporaryFolder folder;
-  std::string scan = (folder / "scan.petsird").string(), mu = (folder / "mu.nii.gz").string();
-
-  ScatteredScan() {
+/// One scan for the tests of this file: scattered pairs take long to simulate.
+const std::string& scan_with_scatter() {
+  static const TemporaryFolder folder;
+  static const std::string file = (folder / "scan.petsird").string();
+  if (!std::filesystem::exists(file)) {
     const auto made = run_command(
         "simulate --quiet --phantom uniform_cylinder --events 60000 --randoms-cps 20000 "
         "--delayeds --scatter -o " +
-        scan);
+        file);
     REQUIRE_MESSAGE(made.code == 0, made.err);
+  }
+  return file;
+}
+
+struct Body {
+  TemporaryFolder folder;
+  std::string mu = (folder / "mu.nii.gz").string();
+
+  Body() {
     const auto file = formats::read_phantom(find_shared("phantoms", "uniform_cylinder"));
     write_nifti(mu, file.phantom.mu_image(Grid::centred(40, 40, 24, {6, 6, 6})));
   }
+};
+
+struct ScatteredScan : Body {
+  std::string scan = scan_with_scatter();
+
   CommandResult run(const std::string& pipeline, const std::string& out, const std::string& more) const {
     return run_command(fmt::format(
         "run {} --quiet --backend cpu --set image.size=[40,40,24] --set image.voxel_mm=[6,6,6] --set "
@@ -176,7 +190,7 @@ TEST_CASE("without ToF all terms are those of whole lines, and a pipeline of whi
 }
 
 TEST_CASE("an image that no scatter was made of, or not as its data need it, says so") {
-  const ScatteredScan scan;
+  ScatteredScan scan;
   const CommandResult early = scan.run("quantitative_osem", "early", "");
   REQUIRE_MESSAGE(early.code == 0, early.err);
   CHECK(early.err.find("the image is not corrected for scatter: the run ended before iteration 2") !=
@@ -206,6 +220,7 @@ TEST_CASE("an image that no scatter was made of, or not as its data need it, say
                               scan.mu, scan.scan, (scan.folder / "blobs").string()));
   CHECK(blobs.code == 1);
   CHECK(blobs.err.find("of images of voxels, not of blobs") != std::string::npos);
+  scan.scan = (scan.folder / "none.petsird").string();
   const auto none = run_command("simulate --quiet --phantom uniform_cylinder --events 20000 -o " + scan.scan);
   REQUIRE_MESSAGE(none.code == 0, none.err);
   const CommandResult clean = scan.run("quantitative_osem", "clean", two);
@@ -218,7 +233,7 @@ namespace {
 
 /// A live run with scatter of five seconds of a scan, and others of its journal.
 struct LiveScatter {
-  ScatteredScan scan;
+  Body scan;
   std::string endpoint = "ipc://" + in_folder("socket"), journal = in_folder("journal");
   std::string again = "use: journal_source, path: " + journal;
 

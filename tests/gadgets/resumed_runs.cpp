@@ -187,10 +187,14 @@ TEST_CASE("other updates of a file go on from the update at which they ended") {
 
 TEST_CASE("views go on too, each of whose subsets has a sensitivity of its own") {
   const TemporaryFolder folder;
-  const auto yaml = [](const std::string& more, const std::string& fault) {
+  const std::string camera = folder / "camera.yaml";
+  std::ofstream(camera) << "name: coarse\ncamera: {pixels: [32, 32], pixel_mm: 17.6, heads_deg: [0, 180], views: 12,\n"
+                           "  rotation_deg: 180, seconds: 20, radius_mm: 200, cps_per_MBq: 104,\n"
+                           "  collimator: {name: LEHR, hole_mm: 1.11, length_mm: 24.05, gap_mm: 4.75}}\n";
+  const auto yaml = [&](const std::string& more, const std::string& fault) {
     return fmt::format(R"(
 backend: cpu
-scanner: spect_lehr
+scanner: {}
 image: {{size: [32, 32, 32], voxel_mm: 17.6}}
 {}
 gadgets:
@@ -201,7 +205,7 @@ gadgets:
   checkpoint: {{use: checkpoint_writer, from: estimate, every_s: 0}}
   file:      {{use: nifti_writer, from: estimate}}
 )",
-                       more, fault);
+                       camera, more, fault);
   };
   const ResumableResult whole = run_yaml(yaml("", ""), folder / "whole");
   REQUIRE_MESSAGE(whole.report.exit_code == 0, whole.error());

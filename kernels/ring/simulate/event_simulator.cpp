@@ -203,7 +203,7 @@ struct EventSimulator::Model {
   double sampled_cps() const {
     SimulationTruth truth;
     double trials = 0;
-    for (std::uint64_t i = 0; i < most_pilots && (i < 32 || truth.trues < 10000); ++i) {
+    for (std::uint64_t i = 0; i < most_pilots && truth.trues < 2500; ++i) {
       const Slice slice = pilot(i);
       truth += slice.truth;
       trials += slice.trials;
@@ -213,11 +213,11 @@ struct EventSimulator::Model {
     return scattered ? cps + scattered_cps(scatter_rate(), cps) : cps;
   }
 
-  /// Seen pairs of `rate` draws a second that the phantom scattered, to 1% of these and of `others_cps` together.
+  /// Seen pairs of `rate` draws a second that the phantom scattered, to 2% of these and of `others_cps` together.
   double scattered_cps(double rate, double others_cps) const {
     double seen = 0, trials = 0;
-    const auto is_known = [&] { return std::sqrt(seen + 1) < 0.01 * (seen + others_cps / rate * trials); };
-    for (std::uint64_t i = 0; i < most_pilots && (i < 8 || !is_known()); ++i) {
+    const auto is_known = [&] { return std::sqrt(seen + 1) < 0.02 * (seen + others_cps / rate * trials); };
+    for (std::uint64_t i = 0; i < most_pilots && (i < 1 || !is_known()); ++i) {
       const Slice slice = simulate({pilot_streams + most_pilots + i, 0, trials_per_slice / rate},
                                    {.randoms = 0, .scatter_phantom = 0, .compton = rate, .all = rate}, no_limit);
       seen += static_cast<double>(slice.truth.scattered);

@@ -88,7 +88,7 @@ class EventSimulator {
   const std::shared_ptr<const Scanner>& scanner() const;
   const Phantom& phantom() const;
   /// Events per second of scanner time at the scan's start: a fixed sample, taken when it is first asked for (about
-  /// 1%).
+  /// 2%).
   double expected_cps() const;
   /// Mean randoms of every pair in coincidence at the scan's start, per second and mm of ToF (non-ToF: per second): the
   /// additive term of an event's model, times its ToF bin's width.

@@ -222,7 +222,7 @@ TEST_CASE("DIRECT: the tails of scatter see counts of 16 bits as they see floats
 TEST_CASE("DIRECT: a run with scatter that broke off goes on to the image of a run that did not, to the last bit") {
   const TemporaryFolder folder;
   DirectPipeline with = scattered_water(folder);
-  with.events = 40'000;
+  with.events = 15'000;
   with.subsets = "subsets: 3, iterations: 4";
   with.deposit = ", most_lines: 50000";
   const auto run = [&](const std::string& out, const std::string& fault, const std::string& resume_from) {

@@ -55,18 +55,19 @@ struct LiveHistoRuns {
   std::string mu_map = mu_map_of(phantom, folder.path());
   std::string source;  // more parameters of the simulator
   std::string backend = "cpu";
+  int events = 20000;
 
   std::string pipeline(const std::string& histo, const std::string& estimate, const std::string& cut) const {
     return fmt::format(
         "backend: {}\nimage: {}\nmu_map: {}\ngadgets:\n"
-        "  photons: {{use: simulator, scanner: {}, phantom: {}, events: 40000, batch_events: 4000{}}}\n"
+        "  photons: {{use: simulator, scanner: {}, phantom: {}, events: {}, batch_events: 4000{}}}\n"
         "  paced: {{use: test_cut_batches, from: photons, {}}}\n"
         "  histo: {{{}, from: paced, views: [12, 2], acceptance_deg: 9}}\n"
         "{}"
         "  estimate: {{{}, from: projected}}\n"
         "  checkpoint: {{use: checkpoint_writer, from: estimate, every_s: 0}}\n"
         "  kept: {{use: test_keep_last_image, from: estimate}}\n",
-        backend, image_words, mu_map, ring, phantom, source, cut, histo, projected(histo), estimate);
+        backend, image_words, mu_map, ring, phantom, events, source, cut, histo, projected(histo), estimate);
   }
   RunReport run(const std::string& histo, const std::string& to, const std::string& cut = "pieces: 1",
                 const std::string& estimate = "use: osem_update") const {
@@ -139,7 +140,7 @@ TEST_CASE("live histo-images: a recording that follows the order gives the image
     const UpdateLog log = read_update_log(runs.folder / final);
     CHECK(log.has_ended);
     REQUIRE(log.updates.size() > 8);
-    CHECK(log.updates[0].as_of->event < 40000);  // while the scan ran
+    CHECK(log.updates[0].as_of->event < runs.events);  // while the scan ran
     for (const char* cut : {"pieces: 4", "pieces: 3", "pieces: 1"}) {
       CAPTURE(cut);
       CHECK(runs.image(runs.follow(final), "again", cut) == seen);
@@ -187,7 +188,7 @@ TEST_CASE("live histo-images: `final: offline` gives the image of histo_deposit,
     const auto randoms = (*last_image()->quantity)[Correction::randoms].state;
     // In the same batches: the sum of the times of pieces is that of the whole but for the last bit.
     CHECK(runs.image(live_histo + (", final: offline" + more), "live", "waits: true") == offline);
-    CHECK(read_update_log(runs.folder / "live").updates.front().as_of->event < 40000);
+    CHECK(read_update_log(runs.folder / "live").updates.front().as_of->event < runs.events);
     CHECK(label_of(*last_image()->quantity) == words);
     CHECK((*last_image()->quantity)[Correction::randoms].state == randoms);
   }
@@ -223,6 +224,7 @@ TEST_CASE("live histo-images: block RAMLA goes on where a run was killed, and co
 TEST_CASE("live histo-images: on a GPU a followed recording gives the bits, and the CPU's image within rounding") {
   if (!gpu_or_skip()) return;
   LiveHistoRuns runs;
+  runs.events = 40000;
   // One subset: with more, points that expect next to nothing make rounding visible.
   const std::string mlem = "use: live_histo, subsets: 1, iterations: 2, final: offline";
   const std::vector<float> on_cpu = runs.image(mlem, "cpu", "pieces: 4");
