@@ -122,7 +122,7 @@ TEST_CASE("killed in any iteration, a run with scatter goes on to the image of a
   const std::string pipeline = (scan.folder / "killed.yaml").string();
   std::ofstream(pipeline) << "include: " << find_shared("pipelines", "quantitative_osem").string()
                           << "\ngadgets:\n  checkpoint: {use: checkpoint_writer, from: estimate, every_s: 0}\n";
-  const std::string settings = "--set scatter.point_mm=50 --set subsets.iterations=4 --set subsets.subsets=3 ";
+  const std::string settings = "--set scatter.point_mm=80 --set subsets.iterations=4 --set subsets.subsets=3 ";
   const auto run = [&](const std::string& out, const std::string& more) {
     return scan.run(pipeline, out, settings + more);
   };
@@ -250,7 +250,7 @@ gadgets:
   feed: {{{}}}
   corrected: {{use: event_corrections, from: feed.events}}
   subsets: {{use: live_subsets, from: corrected, seconds: 0.5, least_events: 100, iterations: 2, final: converged{}}}
-  scatter: {{use: single_scatter, from: {{events: subsets, image: estimate}}, every_s: 1, point_mm: 60{}}}
+  scatter: {{use: single_scatter, from: {{events: subsets, image: estimate}}, every_s: 1, point_mm: 75{}}}
   projected: {{use: joseph_projector, from: {{events: subsets, image: estimate, additive: scatter}}, deterministic: true,
     sensitivity: {{exact_pairs: 0, sampled_pairs: 20000, cache: false}}, edge: {{events: {{messages: 1}}}}}}
   estimate: {{use: osem_update, from: projected}}
