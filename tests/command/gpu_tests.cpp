@@ -32,8 +32,8 @@ struct FakeBuild {
                                       " failed | 0 skipped'\nexit " + (failed > 0 ? "1" : "0"));
   }
   /// Its exit code.
-  int run(const std::string& suites, const std::string& more = "") const {
-    const int status = std::system(("PATH=" + folder.path().string() + ":$PATH tools/gpu_tests --from " +
+  int run(const std::string& suites, const std::string& more = "", const std::string& by = "") const {
+    const int status = std::system(("PATH=" + folder.path().string() + ":$PATH " + by + "tools/gpu_tests --from " +
                                     (folder / "build").string() + " --suites '" + suites + "' -o " + report.string() +
                                     " " + more + " >" + (folder / "log").string() + " 2>&1")
                                        .c_str());
@@ -54,12 +54,13 @@ TEST_CASE("gpu_tests keeps commit, device, driver and what each suite counted") 
   CHECK(report["device"] == "A GPU \"9\"");
   CHECK(report["driver"] == "580.1");
   CHECK(report["all_passed"] == true);
-  REQUIRE(report["suites"].size() == 2);
+  REQUIRE(report["suites"].size() == 3);
   CHECK(report["suites"][0]["suite"] == "kernels");
   CHECK(report["suites"][0]["passed"] == 3);
   CHECK(report["suites"][0]["on_gpu"] == 2);
   CHECK(report["suites"][1]["passed"] == 5);
   CHECK(report["suites"][1]["seconds"].get<double>() >= 0);
+  CHECK(report["suites"][2]["suite"] == "gadgets_alone");  // of what takes the GPU's memory, after all others
 }
 
 TEST_CASE("gpu_tests fails where a test fails, is skipped or crashes, and where nothing used the GPU") {
@@ -83,6 +84,15 @@ TEST_CASE("gpu_tests fails where a test fails, is skipped or crashes, and where 
 
   build.suite("gadgets", 5, 0);
   CHECK(build.run("gadgets") == 1);
+}
+
+TEST_CASE("gpu_tests that is ended early says what was still running, and records nothing") {
+  if (script_or_skip("gpu_tests").empty()) return;
+  const FakeBuild build;
+  build.put("build/bin/test_io", "exec sleep 60");
+  CHECK(build.run("kernels io", "", "timeout 1 ") == 124);
+  CHECK(text_of(build.folder / "log") == "gpu_tests: io was still running; nothing is recorded\n");
+  CHECK_FALSE(std::filesystem::exists(build.report));
 }
 
 TEST_CASE("gpu_tests writes down nothing of a changed tree, without a GPU, or of a suite that is not there") {
