@@ -92,6 +92,8 @@ struct Subset {
   // Only an announcement has it: a batch without data, which names the scanner of the data to come. Of views it may
   // have all of them without their counts, where each pixel has a sensitivity of its own.
   std::shared_ptr<const Data> announced = {};
+  // Its batches are not sent again: a projector need not keep what it prepares of them.
+  bool is_last_time = false;
   // Number of batches at the beginning that were part of an earlier update, though the subset as a whole was not.
   std::size_t known_batches = 0;
   // What an image of the data so far shows, its reference time included; null: not known.

@@ -291,6 +291,7 @@ struct LiveHisto {
       batch.records[v].counts =
           subset.step.replayed ? order_->events_of_view(views[v]) : order_->new_events_of_view(views[v]);
     subset.batches = {std::make_shared<const ViewBatch>(std::move(batch))};
+    subset.is_last_time = true;  // the next update with these views has a batch of its own
     subset.quantity = quantity();
     file_.write({updates_, parts_of(views), order_->events_of(group), as_of}, recorded_.passed(), context);
     note(group);

@@ -220,9 +220,10 @@ class ServiceOf final : public RankService {
     const Known& known = batch(entry.batch);
     if (entry.has_terms && !known.additive.terms) wire::PackReader::refuse("a pass without its terms");
     const Range whole = whole_of(*known.data);
+    constexpr bool comes_again = true;  // until the first rank says otherwise
     const auto result = shares_[share].em_step(
-        known.data, whole, entry.has_terms ? &known.additive : nullptr, image, sums_[share]->voxels.data(), [] {},
-        context_);
+        known.data, whole, comes_again, entry.has_terms ? &known.additive : nullptr, image, sums_[share]->voxels.data(),
+        [] {}, context_);
     progressed_();
     SubsetTally tally{.all = result.tally, .of_new = {}};
     if (entry.is_new) tally.of_new = result.tally;

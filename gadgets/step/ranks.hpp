@@ -409,8 +409,8 @@ SubsetTally Ranks<Data>::project_part(Share<Data>& share, int part, const Subset
           return share.begin_copy(subset.batches[next], ranges[next]);
       if (division_.parts == 1 && subset.next_batch) share.begin_copy(subset.next_batch, whole_of(*subset.next_batch));
     };
-    const auto result = share.em_step(batch, ranges[i], pass.additive, estimate.voxels.data(), back.voxels.data(),
-                                      begin_next_copy, context);
+    const auto result = share.em_step(batch, ranges[i], !subset.is_last_time, pass.additive, estimate.voxels.data(),
+                                      back.voxels.data(), begin_next_copy, context);
     at_work.done(ranges[i].size, detail::seconds_since(began));
     tally.all += result.tally;
     if (i >= subset.first_new()) {
@@ -420,7 +420,7 @@ SubsetTally Ranks<Data>::project_part(Share<Data>& share, int part, const Subset
                             (division_.parts == 1 ? batch->count : ranges[i].size) >= planned_from_;
       if (expected && !result.has_plan) ++tally.without_plan;
     }
-    if (subset.step.iteration == subset.step.iterations) share.forget(batch);
+    if (subset.is_last_time) share.forget(batch);
   }
   return tally;
 }

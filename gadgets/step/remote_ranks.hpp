@@ -183,7 +183,7 @@ class RemoteRanks<Data> {
     }
     if (division_.is_measured) rank.forget_others(pass.subset, parts);
     rank.begin(parts, estimate, pass.additive, memory_);
-    if (pass.subset.step.iteration == pass.subset.step.iterations) rank.forget(pass.subset);
+    if (pass.subset.is_last_time) rank.forget(pass.subset);
   }
 
   void add_up_messages(Image& back, std::span<Image> own) {

@@ -63,10 +63,11 @@ class Share {
     EmTally tally;
     bool has_plan = false;
   };
-  /// back += A^T(y / (A x + c/m)) of a range of the batch. `meanwhile` is called once the range is there, so that
-  /// another copy may begin.
-  Result em_step(const std::shared_ptr<const Data>& batch, Range range, const Additive<Data>* additive,
-                 const float* image, float* back, const std::function<void()>& meanwhile, Context& context);
+  /// back += A^T(y / (A x + c/m)) of a range of the batch. `comes_again`: in a later pass, so that it is worth while to
+  /// keep what is prepared. `meanwhile` is called once the range is there, so that another copy may begin.
+  Result em_step(const std::shared_ptr<const Data>& batch, Range range, bool comes_again,
+                 const Additive<Data>* additive, const float* image, float* back,
+                 const std::function<void()>& meanwhile, Context& context);
 
   /// Begins to copy a range of a batch from the host, for a later em_step. Nothing to do where nothing is to be copied.
   void begin_copy(const std::shared_ptr<const Data>& batch, Range range) {
@@ -94,7 +95,8 @@ class Share {
   };
 
   Prepared* kept_of(const std::shared_ptr<const Data>& batch, Range range);
-  Prepared& prepare(const std::shared_ptr<const Data>& batch, Range range, bool has_terms, Context& context);
+  Prepared& prepare(const std::shared_ptr<const Data>& batch, Range range, bool comes_again, bool has_terms,
+                    Context& context);
   void copy_range(const std::shared_ptr<const Data>& batch, Prepared& prepared);
   std::unique_ptr<ProjectionPlan> plan_of(const ViewOf<Data>& view);
   void make_room();
@@ -123,9 +125,10 @@ class Share {
 
 template <class Data>
 typename Share<Data>::Result Share<Data>::em_step(const std::shared_ptr<const Data>& batch, Range range,
-                                                  const Additive<Data>* additive, const float* image, float* back,
-                                                  const std::function<void()>& meanwhile, Context& context) {
-  Prepared& prepared = prepare(batch, range, additive != nullptr, context);
+                                                  bool comes_again, const Additive<Data>* additive, const float* image,
+                                                  float* back, const std::function<void()>& meanwhile,
+                                                  Context& context) {
+  Prepared& prepared = prepare(batch, range, comes_again, additive != nullptr, context);
   meanwhile();
   const ViewOf<Data> view = view_of(*batch, prepared, additive);
   const auto began = std::chrono::steady_clock::now();
@@ -166,7 +169,7 @@ typename Share<Data>::Prepared* Share<Data>::kept_of(const std::shared_ptr<const
 // room for them: they are copied for each pass, and their plan is dropped after it. A share of them may find room.
 template <class Data>
 typename Share<Data>::Prepared& Share<Data>::prepare(const std::shared_ptr<const Data>& batch, Range range,
-                                                     bool has_terms, Context& context) {
+                                                     bool comes_again, bool has_terms, Context& context) {
   if (Prepared* const known = kept_of(batch, range)) return *known;
   std::erase_if(kept_, [](const auto& each) { return each.second.batch.expired(); });  // they are not sent again
   if (!on_host(memory_) && unkept_.is_copy) synchronize(nullptr);  // copies are freed beside what reads them
@@ -183,7 +186,7 @@ typename Share<Data>::Prepared& Share<Data>::prepare(const std::shared_ptr<const
   if (!on_host(memory_)) context.span(track_, "plan", began, std::chrono::steady_clock::now());
   figures_.planning_s += detail::seconds_since(began);
   largest_bytes_ = std::max(largest_bytes_, prepared.bytes());
-  if (on_host(memory_) || free_device_bytes() < room_to_leave()) return unkept_ = std::move(prepared);
+  if (!comes_again || on_host(memory_) || free_device_bytes() < room_to_leave()) return unkept_ = std::move(prepared);
   prepared.number = ever_kept_++;
   return kept_.insert_or_assign(batch.get(), std::move(prepared)).first->second;
 }

@@ -119,7 +119,8 @@ EventSubset FramesTogether::subset_at(const Place& place) {
   StoredEvents& stored = frame.subsets[static_cast<std::size_t>(place.number)];
   made.batches = stored.batches;
   made.time_fraction = stored.time_fraction;
-  if (ends_all) stored.batches.clear();  // it goes out for the last time
+  made.is_last_time = ends_all;
+  if (ends_all) stored.batches.clear();
   return made;
 }
 

@@ -56,9 +56,11 @@ class LiveOrder {
   int updates_of(int k) const { return made_[static_cast<std::size_t>(k)].updates; }
   int iteration_of(const LiveUpdate& update) const { return updates_of(update.last()) + 1; }
   int subset_of(const LiveUpdate& update) const { return update.first(); }
-  /// Subset k has had so many updates and is not among the latest, so that only a pass over all can name it again.
+  /// Subset k has had so many updates and takes no more turns, so that only a pass over all can name it again: it is not
+  /// among the latest, or nothing takes turns, since each has one update and that is its first.
   bool has_had_its_turns(int k, int updates) const {
-    return k >= 0 && k < in_a_pass() - settings_.window && updates_of(k) >= updates;
+    const bool takes_turns = settings_.iterations > 1 && k >= in_a_pass() - settings_.window;
+    return k >= 0 && !takes_turns && updates_of(k) >= updates;
   }
   /// The update of a record of an order, whose subsets have come. Throws std::runtime_error for new subsets together
   /// with old ones, which are not put together.

@@ -213,7 +213,8 @@ void LiveUpdates<Data, Order>::send(const LiveUpdate& update, Emit<Subset<Data>>
   data.first_event = came_[static_cast<std::size_t>(update.first())].first_event;
   data.end_event = last.end_event;
   context.made_from(data);
-  for_each_part(update, [&](int k) { let_go_if_done(k); });
+  subset.is_last_time = true;
+  for_each_part(update, [&](int k) { subset.is_last_time = let_go_if_done(k) && subset.is_last_time; });
   context.report("updates", updates_);
   emit(std::move(subset));
 }
@@ -226,11 +227,13 @@ void LiveUpdates<Data, Order>::note_conditions(const LiveUpdate& update) {
 }
 
 // Frees the data of a subset that has had its turns and its updates, so that no rule can name it again. This bounds the
-// memory of a long scan if the projector keeps pace, unless all data are needed at the end.
+// memory of a long scan if the projector keeps pace, unless all data are needed at the end. Returns whether they went.
 template <class Data, class Order>
-void LiveUpdates<Data, Order>::let_go_if_done(int k) {
-  if (p_.final == Final::offline || !recorded_.is_over()) return;
-  if (order_.has_had_its_turns(k, p_.final == Final::none ? 1 : p_.iterations)) kept(k).batches.clear();
+bool LiveUpdates<Data, Order>::let_go_if_done(int k) {
+  if (p_.final == Final::offline || !recorded_.is_over()) return false;
+  const bool is_done = order_.has_had_its_turns(k, p_.final == Final::none ? 1 : p_.iterations);
+  if (is_done) kept(k).batches.clear();
+  return is_done;
 }
 
 template <class Data, class Order>

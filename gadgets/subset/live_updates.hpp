@@ -15,9 +15,9 @@
 #include "core/base/latency.hpp"
 #include "core/gadget.hpp"
 #include "gadgets/payloads.hpp"
+#include "gadgets/subset/conditions_so_far.hpp"
 #include "gadgets/subset/deadline.hpp"
 #include "gadgets/subset/live_order.hpp"
-#include "gadgets/subset/conditions_so_far.hpp"
 #include "gadgets/subset/order_file.hpp"
 #include "gadgets/subset/recorded_order.hpp"
 #include "gadgets/subset/stored_subset.hpp"
@@ -90,7 +90,7 @@ class LiveUpdates {
   void send(const LiveUpdate& update, Emit<Subset<Data>>& emit, Context& context);
   void note_data(MessageInfo message);
   void note_conditions(const LiveUpdate& update);
-  void let_go_if_done(int k);
+  bool let_go_if_done(int k);
   UpdateStep step_of(const LiveUpdate& update);
   StoredSubset<Data>& kept(int k) { return subsets_[static_cast<std::size_t>(k)]; }
   const StoredSubset<Data>& kept(int k) const { return subsets_[static_cast<std::size_t>(k)]; }

@@ -157,6 +157,7 @@ class OfflineUpdates {
     step.gate = stored.gate;
     Subset<Data> subset{step, stored.batches, stored.time_fraction};
     subset.next_batch = first_batch_after(iteration, place, ends);
+    subset.is_last_time = last_time;
     subset.quantity = quantity_();
     subset.gate_times = settings_.gate_times;
     subset.conditions = conditions_for(number);

@@ -170,6 +170,8 @@ TEST_CASE("a subset that goes out for the last time is kept no longer") {
     gadget.finish();
     const auto subsets = gadget.out.all();
     REQUIRE(!subsets.empty());
+    CHECK(subsets.back()->is_last_time);
+    CHECK(std::ranges::count(subsets, true, &EventSubset::is_last_time) == 3);  // of two passes in the second alone
     for (const auto& batch : subsets.back()->batches) {
       long readers = 0;  // the subsets that the test holds, without this loop's
       for (const auto& subset : subsets)

@@ -239,6 +239,35 @@ TEST_CASE("events that no update can ask for any more are let go, unless all are
   }
 }
 
+TEST_CASE("events that are sent for the last time are let go with it, which a projector is told") {
+  const TemporaryFolder folder;
+  Gadget once = gadget(folder, "seconds: 1, iterations: 1");
+  for (int second = 0; second < 3; ++second) {
+    once.send(batch_of(10, second, 1));
+    REQUIRE(once.idle());
+    CHECK(once.out[static_cast<std::size_t>(second)].is_last_time);
+    CHECK(once.out.pointer(static_cast<std::size_t>(second))->batches.front().use_count() == 1);
+    CHECK(!once.idle());
+  }
+  once.finish();
+  Gadget twice = gadget(folder, "seconds: 1, iterations: 2, window: 1");
+  for (int second = 0; second < 4; ++second) twice.send(batch_of(10, second, 1));
+  twice.finish();
+  std::vector<int> updates(4), last_at(4);
+  for (const auto& subset : twice.out.all()) {
+    const auto k = static_cast<std::size_t>(subset->step.subset);
+    ++updates[k];
+    if (subset->is_last_time) last_at[k] = updates[k];
+  }
+  CHECK(updates == std::vector{2, 2, 2, 2});
+  CHECK(last_at == std::vector{2, 2, 2, 0});  // the latest might take turns
+  Gadget all = gadget(folder, "seconds: 1, iterations: 1, final: offline");
+  all.send(batch_of(10, 0, 1));
+  REQUIRE(all.idle());
+  CHECK_FALSE(all.out[0].is_last_time);  // the offline passes want them
+  all.finish();
+}
+
 TEST_CASE("an order is followed to the same updates, at whatever speed the recording comes") {
   const TemporaryFolder folder, again;
   Gadget live = gadget(folder, "seconds: 1, iterations: 3");
