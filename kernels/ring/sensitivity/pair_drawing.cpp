@@ -58,8 +58,8 @@ PairDrawing::PairDrawing(const SensitivityWork& work, ListModeProjector& project
   if (work.mu.hardware) hardware_.emplace_back(*work.mu.hardware, projector.backend());
 }
 
-// A part has batches from all over the list of pairs, of which few miss the image in one place and most in another: ranks
-// that project a part each then take equally long.
+// A part has batches from all over the list of pairs, of which few miss the image in one place and most in another:
+// ranks that project a part each then take equally long.
 std::int64_t PairDrawing::project(int replicate, std::int64_t part, float* sum) {
   std::int64_t lines = 0;
   for (std::int64_t batch = part; batch < batches(); batch += sums()) lines += project_batch(replicate, batch, sum);

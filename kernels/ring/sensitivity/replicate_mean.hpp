@@ -33,7 +33,7 @@ struct ReplicateArrays {
   }
 };
 
-/// Of all voxels: squared deviations from the mean, and the squared mean.
+/// Sums over voxels: of squared deviations from the mean, and of the squared mean.
 struct SpreadSums {
   double deviations = 0, mean2 = 0;
   TOFSTREAM_HOST_DEVICE void add_voxel(float mean, float deviation2) {
