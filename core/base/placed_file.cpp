@@ -1,12 +1,13 @@
 #include "core/base/placed_file.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <cstddef>
+#include <future>
 #include <stdexcept>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -14,8 +15,6 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 #include <unistd.h>
 
 namespace tofstream {
@@ -36,19 +35,23 @@ std::uint64_t PlacedFile::size() const {
 }
 
 std::size_t PlacedFile::read(std::uint64_t at, std::span<std::byte> to) const {
-  constexpr std::size_t piece = std::size_t{1} << 20;
-  if (to.size() <= piece) return read_piece(at, to);
-  std::atomic<std::size_t> end = to.size();  // where the file turns out to end
-  // Isolated: a gadget's own thread takes no other gadget's work meanwhile.
-  tbb::this_task_arena::isolate([&] {
-    tbb::parallel_for(std::size_t{0}, (to.size() + piece - 1) / piece, [&](std::size_t k) {
-      const std::span<std::byte> part = to.subspan(k * piece, std::min(piece, to.size() - k * piece));
-      const std::size_t got = read_piece(at + k * piece, part);
-      for (std::size_t known = end; got < part.size() && k * piece + got < known;)
-        if (end.compare_exchange_weak(known, k * piece + got)) break;
-    });
-  });
-  return end;
+  constexpr std::size_t least_a_thread = std::size_t{2} << 20, most_threads = 8;
+  const std::size_t threads = std::min<std::size_t>(most_threads, std::max(1U, std::thread::hardware_concurrency()));
+  const std::size_t pieces = std::clamp<std::size_t>(to.size() / least_a_thread, 1, threads);
+  const auto begin = [&](std::size_t piece) {
+    return to.size() / pieces * piece + to.size() % pieces * piece / pieces;
+  };
+  const auto read_one = [&](std::size_t piece) {
+    return read_piece(at + begin(piece), to.subspan(begin(piece), begin(piece + 1) - begin(piece)));
+  };
+  std::vector<std::future<std::size_t>> others;
+  for (std::size_t piece = 1; piece < pieces; ++piece) others.push_back(std::async(read_one, piece));
+  std::size_t done = read_one(0);
+  for (std::size_t piece = 1; piece < pieces; ++piece) {
+    const std::size_t got = others[piece - 1].get();
+    if (done == begin(piece)) done += got;  // else the file has ended before
+  }
+  return done;
 }
 
 std::size_t PlacedFile::read_piece(std::uint64_t at, std::span<std::byte> to) const {

@@ -22,8 +22,8 @@ class PlacedFile {
   int descriptor() const { return descriptor_; }
   std::uint64_t size() const;
 
-  // Reads until `to` is full or the file ends; returns the bytes that were read. Large pieces are read by all cores: one
-  // copies 3 GB/s from the system's memory. Throws std::system_error.
+  // Reads until `to` is full or the file ends; returns the bytes that were read. What is large is read by up to eight
+  // threads: one copies 3 GB/s from the system's memory. Throws std::system_error.
   std::size_t read(std::uint64_t at, std::span<std::byte> to) const;
   // Writes the pieces one behind the other. Throws std::system_error; the file may then hold a part of them.
   void write(std::uint64_t at, std::span<const std::span<const std::byte>> pieces) const;
