@@ -13,8 +13,9 @@
 namespace tofstream {
 
 struct LiveOrderSettings {
-  int iterations = 1;  // updates that each subset should have
-  int window = 16;     // how many of the latest subsets take turns
+  int iterations = 1;         // updates that each subset should have
+  int window = 16;            // how many of the latest subsets take turns
+  bool may_have_rest = true;  // which goes, after the scan, with the latest subset
 };
 
 /// The Order of subsets in time order: see LiveUpdates. A part of the scan is a subset.
@@ -56,11 +57,12 @@ class LiveOrder {
   int updates_of(int k) const { return made_[static_cast<std::size_t>(k)].updates; }
   int iteration_of(const LiveUpdate& update) const { return updates_of(update.last()) + 1; }
   int subset_of(const LiveUpdate& update) const { return update.first(); }
-  /// Subset k has had so many updates and takes no more turns, so that only a pass over all can name it again: it is not
-  /// among the latest, or nothing takes turns, since each has one update and that is its first.
+  /// How many of the latest subsets may be named again, whatever updates they have had: those that take turns, which with
+  /// one update each none does, or the one that a rest goes with.
+  int held() const { return settings_.iterations > 1 ? settings_.window : settings_.may_have_rest ? 1 : 0; }
+  /// Subset k has had so many updates and is not among those, so that only a pass over all can name it again.
   bool has_had_its_turns(int k, int updates) const {
-    const bool takes_turns = settings_.iterations > 1 && k >= in_a_pass() - settings_.window;
-    return k >= 0 && !takes_turns && updates_of(k) >= updates;
+    return k >= 0 && k < in_a_pass() - held() && updates_of(k) >= updates;
   }
   /// The update of a record of an order, whose subsets have come. Throws std::runtime_error for new subsets together
   /// with old ones, which are not put together.

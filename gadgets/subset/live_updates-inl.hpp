@@ -39,7 +39,7 @@ template <class Data, class Order>
 void LiveUpdates<Data, Order>::arrive(StoredSubset<Data> subset, Context& context) {
   order_.arrive(subset);
   subsets_.push_back(std::move(subset));
-  let_go_if_done(order_.in_a_pass() - 1 - p_.window);
+  let_go_if_done(order_.in_a_pass() - 1 - order_.held());
   note_data(context.message());
   context.report("subsets", static_cast<std::int64_t>(order_.in_a_pass()));
 }

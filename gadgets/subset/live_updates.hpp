@@ -33,7 +33,6 @@ constexpr auto enum_names(Final) {
 
 struct LiveSettings {
   int iterations = 3;  // updates that each subset should have
-  int window = 16;     // how many of the latest subsets take turns in idle time
   Final final = Final::converged;
   double deadline_ms = 0;  // 0: none
   std::vector<Degrade> degrade = {};
@@ -46,8 +45,7 @@ struct LiveSettings {
 /// From a gadget's parameters of these names.
 template <class Params>
 LiveSettings live_settings(const Params& p) {
-  return {p.iterations, p.window, p.final,       p.deadline_ms,          p.degrade,
-          p.order,      p.follow, p.resume_from, {p.final_order, p.seed}};
+  return {p.iterations, p.final, p.deadline_ms, p.degrade, p.order, p.follow, p.resume_from, {p.final_order, p.seed}};
 }
 
 /// `Data`: see Subset. `Order`: says which parts of the scan the next update is with, by the public functions of

@@ -40,6 +40,7 @@ class ViewOrder {
   int iteration_of(const LiveUpdate& update) const;
   int subset_of(const LiveUpdate& update) const { return view(update.first()).group; }
   /// Views are small and stay.
+  int held() const { return 0; }
   bool has_had_its_turns(int, int) const { return false; }
   /// The update of a record of an order, whose views have come.
   LiveUpdate recorded(const UpdateRecord& record) const;

@@ -109,9 +109,11 @@ TEST_CASE("an update stands for its decay-weighted time") {
 }
 
 TEST_CASE("a subset goes on until it has its least events, and a rest with fewer goes with the last one") {
-  for (const bool is_used_before : {false, true}) {
+  for (const auto& [is_used_before, iterations] : {std::pair(false, 2), {true, 2}, {false, 1}, {true, 1}}) {
+    CAPTURE(is_used_before);
+    CAPTURE(iterations);
     const TemporaryFolder folder;
-    Gadget made = gadget(folder, "seconds: 1, least_events: 12, iterations: 2");
+    Gadget made = gadget(folder, fmt::format("seconds: 1, least_events: 12, iterations: {}", iterations));
     made.send(batch_of(40, 0, 4));
     while (is_used_before && made.idle()) {
     }
@@ -119,12 +121,12 @@ TEST_CASE("a subset goes on until it has its least events, and a rest with fewer
     made.send(batch_of(5, 4, 1));
     made.finish();
     // The last subset again with the rest; otherwise each new one once, then each again.
-    REQUIRE(made.out.size() == (is_used_before ? 1 : 4));
+    REQUIRE(made.out.size() == (is_used_before ? 1 : 2 * static_cast<std::size_t>(iterations)));
     const EventSubset& last = *made.out.pointer(made.out.size() - 1);
     CHECK(last.step.subset == 1);
     CHECK(last.size() == 25);
     CHECK(last.time_fraction == approx(3));
-    CHECK(last.event_count() == (is_used_before ? 5 : 0));  // the others have been counted
+    CHECK(last.event_count() == (is_used_before ? 5 : iterations == 1 ? 25 : 0));  // the others have been counted
     if (!is_used_before) CHECK(made.out[1].event_count() == 25);
     CHECK(made.context.recorded().rejected_total() == 0);
     CHECK(std::get<std::int64_t>(made.context.figures().at("subsets")) == 2);
@@ -261,6 +263,15 @@ TEST_CASE("events that are sent for the last time are let go with it, which a pr
   }
   CHECK(updates == std::vector{2, 2, 2, 2});
   CHECK(last_at == std::vector{2, 2, 2, 0});  // the latest might take turns
+  Gadget least = gadget(folder, "seconds: 1, iterations: 1, least_events: 1");
+  for (int second = 0; second < 2; ++second) {
+    least.send(batch_of(10, second, 1));
+    REQUIRE(least.idle());
+    CHECK_FALSE(least.out[static_cast<std::size_t>(second)].is_last_time);  // a rest may go with it
+  }
+  CHECK(least.out.pointer(0)->batches.front().use_count() == 1);  // but not with this one
+  CHECK(least.out.pointer(1)->batches.front().use_count() == 2);
+  least.finish();
   Gadget all = gadget(folder, "seconds: 1, iterations: 1, final: offline");
   all.send(batch_of(10, 0, 1));
   REQUIRE(all.idle());

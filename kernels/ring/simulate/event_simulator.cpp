@@ -210,7 +210,7 @@ struct EventSimulator::Model {
     }
     const double rate = trial_rate - scatter_rate();
     const double cps = static_cast<double>(truth.trues + truth.scattered) / trials * rate + options.randoms_cps;
-    return scattered ? cps + scattered_cps(scatter_rate(), cps) : cps;
+    return scatter_rate() > 0 ? cps + scattered_cps(scatter_rate(), cps) : cps;
   }
 
   /// Seen pairs of `rate` draws a second that the phantom scattered, to 2% of these and of `others_cps` together.
