@@ -109,7 +109,9 @@ TEST_CASE("an update stands for its decay-weighted time") {
 }
 
 TEST_CASE("a subset goes on until it has its least events, and a rest with fewer goes with the last one") {
-  for (const auto& [is_used_before, iterations] : {std::pair(false, 2), {true, 2}, {false, 1}, {true, 1}}) {
+  for (const auto& way : {std::pair(false, 2), {true, 2}, {false, 1}, {true, 1}}) {
+    const bool is_used_before = way.first;
+    const int iterations = way.second;  // CAPTURE is a lambda, and clang 14 lets none capture a structured binding
     CAPTURE(is_used_before);
     CAPTURE(iterations);
     const TemporaryFolder folder;
