@@ -81,6 +81,16 @@ function(tofstream_precompile target)
   target_precompile_headers(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${PROJECT_SOURCE_DIR}/${header}>)
 endfunction()
 
+# tofstream_family(SOURCE RESULT): the family whose folder SOURCE lies in, which has one of its name on each floor, or 'others'.
+function(tofstream_family source result)
+  string(REGEX MATCH "/(kernels|gadgets|tests/[a-z]+)/([a-z_]+)/" found ${source})
+  set(folder "${CMAKE_MATCH_2}")
+  set(${result} others PARENT_SCOPE)
+  if(found AND IS_DIRECTORY ${PROJECT_SOURCE_DIR}/kernels/${folder} AND IS_DIRECTORY ${PROJECT_SOURCE_DIR}/gadgets/${folder})
+    set(${result} ${folder} PARENT_SCOPE)
+  endif()
+endfunction()
+
 # tofstream_unity(TARGET [FILE...]): where TOFSTREAM_UNITY is on, up to ${tofstream_unity_sources} sources are compiled as one, as most of a
 # source's compilation is its headers. FILEs are compiled alone, and so is every source that has flags of its own. A name at
 # namespace scope, also of an unnamed namespace, must then be the target's only one. A family's sources are not joined with
@@ -95,16 +105,30 @@ function(tofstream_unity target)
     if(source IN_LIST ARGN)
       continue()
     endif()
-    set(family others)
-    string(REGEX MATCH "/(kernels|gadgets|tests/[a-z]+)/([a-z_]+)/" found ${source})
-    set(folder "${CMAKE_MATCH_2}")  # a family has one of its name on each floor
-    if(found AND IS_DIRECTORY ${PROJECT_SOURCE_DIR}/kernels/${folder} AND IS_DIRECTORY ${PROJECT_SOURCE_DIR}/gadgets/${folder})
-      set(family ${folder})
-    endif()
+    tofstream_family(${source} family)
     math(EXPR number_${family} "${number_${family}}+1")
     math(EXPR group "(${number_${family}}-1)/${tofstream_unity_sources}")
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${family}_${group})
   endforeach()
+endfunction()
+
+# tofstream_joined_cuda(RESULT SOURCE...): what is compiled in place of the CUDA SOURCEs where it is only to be seen that they
+# compile: a source for each family that includes its own. CMake joins no CUDA before 3.31. Flags of single sources, which
+# say how to round, have no effect.
+function(tofstream_joined_cuda result)
+  set(joined)
+  foreach(source IN LISTS ARGN)
+    tofstream_family(${source} family)
+    string(APPEND text_${family} "#include \"${source}\"\n")
+    list(APPEND families ${family})
+  endforeach()
+  list(REMOVE_DUPLICATES families)
+  foreach(family IN LISTS families)
+    set(file ${CMAKE_CURRENT_BINARY_DIR}/joined_${family}.cu)
+    file(CONFIGURE OUTPUT ${file} CONTENT "${text_${family}}")
+    list(APPEND joined ${file})
+  endforeach()
+  set(${result} ${joined} PARENT_SCOPE)
 endfunction()
 
 # tofstream_quick(TARGET [LEVEL]): code that waits for people and sockets (-O1, the default), or for the kernels and the
@@ -128,6 +152,9 @@ function(tofstream_library name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   if(TOFSTREAM_HAVE_CUDA)
     file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cu)
+    if(TOFSTREAM_UNITY AND TOFSTREAM_CUDA_COMPILE_ONLY AND cuda_sources)
+      tofstream_joined_cuda(cuda_sources ${cuda_sources})
+    endif()
   endif()
   add_library(tofstream_${name} SHARED ${sources} ${cuda_sources})
   target_link_libraries(tofstream_${name} PRIVATE $<BUILD_INTERFACE:tofstream_options>)

@@ -1,15 +1,14 @@
 // Sampling of blobs on a CUDA device, a thread a voxel: see blob_to_voxels.hpp.
 #include "kernels/blob/blob_sum.hpp"
 #include "kernels/cuda/check.hpp"
+#include "kernels/cuda/elementwise.cuh"
 
 namespace tofstream::detail {
 
 namespace {
 
-constexpr int block = 256;
-
 __global__ void sample(BlobSum sum, const float* coefficients, Grid grid, float* voxels) {
-  const std::int64_t v = std::int64_t{blockIdx.x} * block + threadIdx.x;
+  const std::int64_t v = elementwise::element();
   if (v >= grid.voxels()) return;
   const int i = static_cast<int>(v % grid.size[0]), j = static_cast<int>(v / grid.stride(1) % grid.size[1]);
   voxels[v] = sum.at(coefficients, grid.centre(i, j, static_cast<int>(v / grid.stride(2))));
@@ -18,8 +17,7 @@ __global__ void sample(BlobSum sum, const float* coefficients, Grid grid, float*
 }  // namespace
 
 void sample_blobs_cuda(const BlobSum& sum, const float* coefficients, const Grid& grid, float* voxels, Stream stream) {
-  sample<<<static_cast<unsigned>((grid.voxels() + block - 1) / block), block, 0, stream>>>(sum, coefficients, grid,
-                                                                                           voxels);
+  sample<<<elementwise::blocks(grid.voxels()), elementwise::threads, 0, stream>>>(sum, coefficients, grid, voxels);
   check_launch("sample blobs at voxels");
 }
 

@@ -10,9 +10,9 @@ namespace {
 constexpr int along_threads = 256;
 
 /// A block has some neighbouring places and a thread four rows of one.
-struct Share {
+struct PlaceShare {
   int place = 0, first = 0;
-  __device__ explicit Share(int rows) {
+  __device__ explicit PlaceShare(int rows) {
     const unsigned n = blockIdx.x * along_threads + threadIdx.x, fours = static_cast<unsigned>(rows) / 4;
     place = static_cast<int>(n / fours);
     first = 4 * static_cast<int>(n % fours);
@@ -26,7 +26,7 @@ __device__ void store_four(float* to, const float (&values)[4]) {
 __global__ void __launch_bounds__(along_threads)
     from_points(StageViews views, StageLattice from, const float* points, StageLattice to, float* voxel_rows) {
   chain::wait_for_those_before();
-  const Share share(to.rows);
+  const PlaceShare share(to.rows);
   const int slot = static_cast<int>(blockIdx.y), line = share.place / to.made, point = share.place % to.made;
   const DeviceStages& stages = views[slot];
   const int i = point - to.margin;
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(along_threads)
     columns_to_rows(StageViews views, DeviceAlong along, int columns, StageColumns from, int voxels, int row_count,
                     float* rows) {
   chain::wait_for_those_before();
-  const Share share(row_count);
+  const PlaceShare share(row_count);
   if (share.place >= columns) return;
   const int slot = static_cast<int>(blockIdx.y);
   const std::int64_t table = std::int64_t{slot} * columns + share.place;
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(along_threads)
 __global__ void __launch_bounds__(along_threads) columns_to_voxels(StageViews views, DeviceAlong along, int columns,
                                                                    const float* rows, int row_count, StageColumns to) {
   chain::wait_for_those_before();
-  const Share share(to.stride);
+  const PlaceShare share(to.stride);
   if (share.place >= columns) return;
   const int slot = static_cast<int>(blockIdx.y);
   const std::int64_t table = std::int64_t{slot} * columns + share.place;

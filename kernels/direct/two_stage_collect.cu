@@ -11,7 +11,7 @@ namespace tofstream::two_stage {
 
 namespace {
 
-constexpr int most_threads = 256, least_blocks = 4;
+constexpr int collect_threads = 256, collect_blocks = 4;
 constexpr int points_a_block = 64, segments = points_a_block / outputs_a_thread;
 constexpr int guard = outputs_a_thread + tap_block - 1;  // zeros that a block of weights reads beyond a column's end
 
@@ -100,7 +100,7 @@ __device__ void store_columns(const float* columns, int stride, int first, int w
 }
 
 /// Voxels' rows of points, [slot][line][point][rows], from histo-images, or where these are null from ones.
-__global__ void __launch_bounds__(most_threads, least_blocks)
+__global__ void __launch_bounds__(collect_threads, collect_blocks)
     convolve_and_collect(StageViews views, int first_floats, const float* histo, std::int64_t histo_points,
                          StageLattice to, float* voxel_rows) {
   extern __shared__ float shared[];
@@ -139,7 +139,7 @@ CollectedLines::CollectedLines(const StageLattice& gathered, int rows) : gathere
       std::max(rows * LineRows::odd(points_read(gathered.margin)), points_a_block * stride_of_voxels(gathered.rows));
   bytes_ = memory_of_rest(gathered.margin) +
            sizeof(float) * static_cast<std::size_t>(first_floats_ + GuardedColumns::floats(rows));
-  threads_ = threads_for(rows * segments, most_threads);
+  threads_ = threads_for(rows * segments, collect_threads);
   fit_ = bytes_ <= most_shared_bytes();
   if (fit_) take_shared(convolve_and_collect);
 }

@@ -12,7 +12,7 @@ namespace tofstream::two_stage {
 namespace {
 
 // A block has some rows of a line, and a thread some neighbouring points of a row.
-constexpr int most_threads = 384, least_blocks = 3;
+constexpr int convolve_threads = 384, convolve_blocks = 3;
 constexpr int few_rows = 16, many_rows = 32;  // of a block
 // Lattices with so many rows a voxel take the voxels' weights in turn: each phase of them has few_rows.
 constexpr int fine_phases = 3, fine_rows = fine_phases * few_rows;
@@ -33,9 +33,9 @@ struct Window {
 };
 
 /// A thread's row, and where its points begin: it takes every so many.
-struct Share {
+struct RowShare {
   int row = 0, first = 0, step = 0;
-  __device__ explicit Share(int rows)
+  __device__ explicit RowShare(int rows)
       : row(static_cast<int>(threadIdx.x) % rows),
         first(static_cast<int>(threadIdx.x) / rows * outputs_a_thread),
         step(static_cast<int>(blockDim.x) / rows * outputs_a_thread) {}
@@ -131,11 +131,11 @@ __device__ void resample_rows(const DeviceStages& stages, int points, const floa
 /// into histo-images. In a single round the result takes its input's place. `phases`: 0 where voxels' rows are read from
 /// memory and not from windows.
 template <int rows_here, int phases>
-__global__ void __launch_bounds__(most_threads, least_blocks)
+__global__ void __launch_bounds__(convolve_threads, convolve_blocks)
     convolve_inwards(StageViews views, StageLattice at, StageLattice gathered, Window window, const float* from,
                      int voxels, float* points, float* histo, std::int64_t histo_points) {
   extern __shared__ float shared[];
-  const Share share(rows_here);
+  const RowShare share(rows_here);
   const int j = static_cast<int>(blockIdx.x), slot = static_cast<int>(blockIdx.y);
   const DeviceStages& stages = views[slot];
   const int count = stages.between.size[0], lines = stages.between.size[1], rows = stages.between.size[2];
@@ -195,12 +195,12 @@ __global__ void __launch_bounds__(most_threads, least_blocks)
 
 /// Points also of the margin from those of the lattice alone: of `points`, or where that is null of histo-images, or
 /// ones.
-__global__ void __launch_bounds__(most_threads, least_blocks)
+__global__ void __launch_bounds__(convolve_threads, convolve_blocks)
     convolve_outwards(StageViews views, StageLattice at, std::int64_t slot_size, const float* points,
                       const float* histo, std::int64_t histo_points, float* to) {
   extern __shared__ float shared[];
   chain::wait_for_those_before();
-  const Share share(many_rows);
+  const RowShare share(many_rows);
   const int j = static_cast<int>(blockIdx.x), slot = static_cast<int>(blockIdx.y);
   const DeviceStages& stages = views[slot];
   const DirectLattice& lattice = stages.between;
@@ -263,7 +263,7 @@ Convolution::Inwards Convolution::inwards_of(int rows, bool in_windows) const {
   Inwards how;
   how.rows = rows;
   how.threads =
-      threads_for(std::max(segments * rows, in_windows ? width * (rows / outputs_a_thread) : 0), most_threads);
+      threads_for(std::max(segments * rows, in_windows ? width * (rows / outputs_a_thread) : 0), convolve_threads);
   const bool is_one_round = points_ <= static_cast<int>(how.threads) / rows * outputs_a_thread;
   how.bytes = memory_of_rest(lattice_.margin) + memory_of_rows(rows, width + spare_points);
   const Window window = Window::of(rows, phases_, taps_);
@@ -316,7 +316,7 @@ void Convolution::queue_inwards(const StageViews& views, const StageLattice& gat
 void Convolution::queue_outwards(const StageViews& views, const float* points, const float* histo,
                                  std::int64_t histo_points, float* to, Stream stream) const {
   chain::launch("convolve views", convolve_outwards, blocks(views, many_rows),
-                threads_for(segments_of(points_ + 2 * lattice_.margin) * many_rows, most_threads), outwards_bytes_,
+                threads_for(segments_of(points_ + 2 * lattice_.margin) * many_rows, convolve_threads), outwards_bytes_,
                 stream, views, lattice_, lattice_.floats(), points, histo, histo_points, to);
 }
 

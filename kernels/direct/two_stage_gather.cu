@@ -88,7 +88,7 @@ struct StagedTile {
                (sizeof(float4) * static_cast<std::size_t>(fours) + 2 * sizeof(std::int32_t)) +
            static_cast<std::size_t>(most_of_tile) * (sizeof(float4) + sizeof(std::uint16_t));
   }
-  __device__ StagedTile(float4* shared, const GatherLists& lists, int fours) : values(shared) {
+  __device__ StagedTile(float4* memory, const GatherLists& lists, int fours) : values(memory) {
     weights = values + lists.most_columns * fours;
     numbers = reinterpret_cast<std::int32_t*>(weights + lists.most_of_tile);
     next_numbers = numbers + lists.most_columns;
@@ -124,12 +124,12 @@ template <int mine, bool staged, bool in_parts>
 __global__ void __launch_bounds__(of_tile* most_fours / mine, mine == 1 ? 3 : 4)
     gather(StageViews views, GatherLists lists, TargetGroups groups, int quads, int fours, GatheredColumns columns,
            bool adds) {
-  extern __shared__ float4 shared[];
+  extern __shared__ float4 tile_memory[];
   const int tile = static_cast<int>(blockIdx.x), first_slot = static_cast<int>(blockIdx.y), tiles = groups.tiles();
   const int first_four = static_cast<int>(blockIdx.z) * fours, here = min(fours, quads - first_four);
   const int lanes = fours / mine, lane = static_cast<int>(threadIdx.x) % lanes;
   const int group = tile * of_tile + static_cast<int>(threadIdx.x) / lanes;
-  StagedTile of(shared, lists, fours);
+  StagedTile of(tile_memory, lists, fours);
   // Lists that are kept are there before the kernels before this one end, as the views are.
   if (!lists.are_kept()) chain::wait_for_those_before();
   if (staged && first_slot < views.count)

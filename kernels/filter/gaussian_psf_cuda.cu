@@ -3,17 +3,16 @@
 #include <utility>
 
 #include "kernels/cuda/check.hpp"
+#include "kernels/cuda/elementwise.cuh"
 #include "kernels/filter/gaussian_lines.hpp"
 
 namespace tofstream::detail {
 
 namespace {
 
-constexpr int block = 256;
-
 __global__ void blur_axis(const float* from, float* to, std::int64_t voxels, int n, std::int64_t stride,
                           const float* weights, int reach) {
-  const std::int64_t v = std::int64_t{blockIdx.x} * block + threadIdx.x;
+  const std::int64_t v = elementwise::element();
   if (v >= voxels) return;
   const int i = static_cast<int>(v / stride % n);
   float sum = weights[0] * from[v];
@@ -33,7 +32,7 @@ void blur_cuda(float* image, float* scratch, const Grid& grid, const Buffer<floa
   for (int axis = 0; axis < 3; ++axis) {
     const int reach = static_cast<int>(weights[axis].size()) - 1;
     if (reach == 0) continue;
-    blur_axis<<<static_cast<unsigned>((voxels + block - 1) / block), block, 0, stream>>>(
+    blur_axis<<<elementwise::blocks(voxels), elementwise::threads, 0, stream>>>(
         from, to, voxels, grid.size[axis], grid.stride(axis), weights[axis].data(), reach);
     check_launch("blur an image");
     std::swap(from, to);

@@ -12,14 +12,14 @@ namespace tofstream::detail {
 namespace {
 
 // A block's voxels: rows along x are read together, and a few rows and slices share their neighbours in the cache.
-constexpr int block_x = 32, block_y = 4, block_z = 2;
+constexpr int box_x = 32, box_y = 4, box_z = 2;
 
 struct PriorVoxel {
   int i, j, k;
   __device__ PriorVoxel()
-      : i(static_cast<int>(blockIdx.x * block_x + threadIdx.x)),
-        j(static_cast<int>(blockIdx.y * block_y + threadIdx.y)),
-        k(static_cast<int>(blockIdx.z * block_z + threadIdx.z)) {}
+      : i(static_cast<int>(blockIdx.x * box_x + threadIdx.x)),
+        j(static_cast<int>(blockIdx.y * box_y + threadIdx.y)),
+        k(static_cast<int>(blockIdx.z * box_z + threadIdx.z)) {}
   __device__ bool is_in(const int (&size)[3]) const { return i < size[0] && j < size[1] && k < size[2]; }
 };
 
@@ -28,7 +28,7 @@ struct PriorSize {
   std::int64_t voxels() const { return static_cast<std::int64_t>(size[0]) * size[1] * size[2]; }
   dim3 blocks() const {
     const auto over = [](int n, int of) { return static_cast<unsigned>((n + of - 1) / of); };
-    return {over(size[0], block_x), over(size[1], block_y), over(size[2], block_z)};
+    return {over(size[0], box_x), over(size[1], box_y), over(size[2], box_z)};
   }
 };
 
@@ -43,7 +43,7 @@ __global__ void sum_prior(Terms terms, Part part, PriorSize image, float* sums) 
 /// The value of each block's voxels, by blocks in a fixed order.
 template <class Terms>
 __global__ void value_of_blocks(Terms terms, PriorSize image, double* values) {
-  using Reduce = cub::BlockReduce<double, block_x, cub::BLOCK_REDUCE_WARP_REDUCTIONS, block_y, block_z>;
+  using Reduce = cub::BlockReduce<double, box_x, cub::BLOCK_REDUCE_WARP_REDUCTIONS, box_y, box_z>;
   __shared__ typename Reduce::TempStorage storage;
   const PriorVoxel at;
   const double own = at.is_in(image.size) ? terms.template sum<double>(HalfValue{}, at.i, at.j, at.k) : 0.0;
@@ -58,7 +58,7 @@ PriorSize size_of(const int (&size)[3]) {
 
 template <class Terms, class Part>
 void queue_voxels(const Terms& terms, PriorSize image, Part part, float* sums, Stream stream) {
-  sum_prior<<<image.blocks(), dim3(block_x, block_y, block_z), 0, stream>>>(terms, part, image, sums);
+  sum_prior<<<image.blocks(), dim3(box_x, box_y, box_z), 0, stream>>>(terms, part, image, sums);
 }
 
 template <class Terms, class Part>
@@ -86,7 +86,7 @@ double launch_value(const Terms& terms, PriorSize image, Stream stream) {
   if (image.voxels() == 0) return 0;
   const dim3 blocks = image.blocks();
   Buffer<double> values(Memory::device, std::int64_t{blocks.x} * blocks.y * blocks.z, stream);
-  value_of_blocks<<<blocks, dim3(block_x, block_y, block_z), 0, stream>>>(terms, image, values.data());
+  value_of_blocks<<<blocks, dim3(box_x, box_y, box_z), 0, stream>>>(terms, image, values.data());
   check_launch("evaluate the penalty");
   double sum = 0;
   for (const double value : values.to_vector(stream)) sum += value;

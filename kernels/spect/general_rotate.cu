@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(rotate_threads) find_ranges(GeneralCamera came
   if (threadIdx.x % warp_lanes == 0) ranges[item] = begin < end ? int2{begin, end} : int2{0, 0};
 }
 
-constexpr int rows_a_warp = 4 * warp_lanes;  // of a column, four a lane
+constexpr int column_rows_a_warp = 4 * warp_lanes;  // of a column, four a lane
 
 /// sum += weights times a lane's four rows at `row` of each tap's column, from(i) of the i-th; numbers smaller than
 /// small(i) count as 0. All are read before any is added.
@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(rotate_threads)
   for (int search = 0; search < searches_a_warp && first_c + search < planes.columns; ++search) {
     const int c = first_c + search;
     float* const out = planes.values + planes.column(camera.lattice, member, k, c) * planes.stride;
-    for (int row = 4 * lane; row - 4 * lane < planes.stride; row += rows_a_warp) {
+    for (int row = 4 * lane; row - 4 * lane < planes.stride; row += column_rows_a_warp) {
       const bool has_image = row < from_stride;
       float4 sum{};
       const auto add = [&](const FoundTaps& some) {
@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(rotate_threads)
   const int x = voxel % camera.image.nx, y = voxel / camera.image.nx;
   if (!camera.image.has_image(x, y)) return;
   const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
-  const int row = static_cast<int>(blockIdx.y) * rows_a_warp + 4 * lane;
+  const int row = static_cast<int>(blockIdx.y) * column_rows_a_warp + 4 * lane;
   const bool has_rows = row < to_stride;
   const std::int64_t a_member = std::int64_t{camera.planes()} * planes.columns * planes.stride;
   float4 total{}, part{};
@@ -221,7 +221,7 @@ void queue_gather_planes(const GeneralCamera& camera, Footprint kind, const Gene
                          const PlaneRanges& ranges, const GeneralPlanes& planes, const float* least, bool adds,
                          float* columns, int to_stride) {
   const dim3 grid(blocks_of(std::int64_t{camera.image.nx} * camera.image.ny, rotate_warps),
-                  blocks_of(to_stride, rows_a_warp));
+                  blocks_of(to_stride, column_rows_a_warp));
   with_kind(kind, [&](auto known) {
     gather_planes<known()><<<grid, rotate_threads, 0, group.stream>>>(camera, group.views, group.first, group.count,
                                                                       ranges, planes, least, adds, columns, to_stride);

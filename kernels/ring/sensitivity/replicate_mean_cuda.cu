@@ -20,7 +20,7 @@ __global__ void end_each_replicate(ReplicateArrays arrays, SymmetryGroup symmetr
   if (v < voxels) arrays.end_replicate(symmetries, v);
 }
 
-constexpr int threads = 256, blocks = 512;
+constexpr int spread_threads = 256, spread_blocks = 512;
 
 struct AddSpreads {
   __device__ SpreadSums operator()(SpreadSums a, const SpreadSums& b) const {
@@ -31,10 +31,10 @@ struct AddSpreads {
 
 __global__ void sum_spreads(const float* mean, const float* deviations, std::int64_t voxels, SpreadSums* parts) {
   SpreadSums sums;
-  for (std::int64_t v = std::int64_t{blockIdx.x} * threads + threadIdx.x; v < voxels;
-       v += std::int64_t{blocks} * threads)
+  for (std::int64_t v = std::int64_t{blockIdx.x} * spread_threads + threadIdx.x; v < voxels;
+       v += std::int64_t{spread_blocks} * spread_threads)
     sums.add_voxel(mean[v], deviations[v]);
-  using Reduce = cub::BlockReduce<SpreadSums, threads>;
+  using Reduce = cub::BlockReduce<SpreadSums, spread_threads>;
   __shared__ typename Reduce::TempStorage storage;
   sums = Reduce(storage).Reduce(sums, AddSpreads());
   if (threadIdx.x == 0) parts[blockIdx.x] = sums;
@@ -56,8 +56,8 @@ void end_replicate_cuda(const ReplicateArrays& arrays, const SymmetryGroup& symm
 }
 
 SpreadSums spread_sums_cuda(const float* mean, const float* deviations, std::int64_t voxels, Stream stream) {
-  Buffer<SpreadSums> parts(Memory::device, blocks, stream);
-  sum_spreads<<<blocks, threads, 0, stream>>>(mean, deviations, voxels, parts.data());
+  Buffer<SpreadSums> parts(Memory::device, spread_blocks, stream);
+  sum_spreads<<<spread_blocks, spread_threads, 0, stream>>>(mean, deviations, voxels, parts.data());
   check_launch("sum the spread of a sensitivity's replicates");
   SpreadSums total;
   for (const SpreadSums& part : parts.to_vector(stream)) total.add(part);

@@ -10,7 +10,7 @@ namespace tofstream::detail {
 
 namespace {
 
-constexpr int threads = 256, blocks = 512;
+constexpr int bias_threads = 256, bias_blocks = 512;
 
 struct Together {
   __device__ SampleBiasSums operator()(SampleBiasSums a, const SampleBiasSums& b) const {
@@ -21,10 +21,10 @@ struct Together {
 
 __global__ void sum_parts(SampleBiasArrays arrays, SampleBiasSums* parts) {
   SampleBiasSums sums;
-  for (std::int64_t v = std::int64_t{blockIdx.x} * threads + threadIdx.x; v < arrays.voxels;
-       v += std::int64_t{blocks} * threads)
+  for (std::int64_t v = std::int64_t{blockIdx.x} * bias_threads + threadIdx.x; v < arrays.voxels;
+       v += std::int64_t{bias_blocks} * bias_threads)
     sums.add_voxel(arrays, v);
-  using Reduce = cub::BlockReduce<SampleBiasSums, threads>;
+  using Reduce = cub::BlockReduce<SampleBiasSums, bias_threads>;
   __shared__ typename Reduce::TempStorage storage;
   sums = Reduce(storage).Reduce(sums, Together());
   if (threadIdx.x == 0) parts[blockIdx.x] = sums;
@@ -38,8 +38,8 @@ __global__ void remove_from_voxels(SampleBiasArrays arrays, float updates) {
 }  // namespace
 
 SampleBiasSums sample_bias_sums_cuda(const SampleBiasArrays& arrays, Stream stream) {
-  Buffer<SampleBiasSums> parts(Memory::device, blocks, stream);
-  sum_parts<<<blocks, threads, 0, stream>>>(arrays, parts.data());
+  Buffer<SampleBiasSums> parts(Memory::device, bias_blocks, stream);
+  sum_parts<<<bias_blocks, bias_threads, 0, stream>>>(arrays, parts.data());
   check_launch("sum the estimate over the sensitivity's samples");
   SampleBiasSums total;
   for (const SampleBiasSums& part : parts.to_vector(stream)) total.add(part);
