@@ -36,13 +36,15 @@ else()
 endif()
 target_include_directories(tofstream_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
 
+# A library calls its own functions: not those of the same header that a program compiled with less optimisation, or without
+# a sanitizer.
+add_link_options(LINKER:-Bsymbolic-functions)
+
 # The program parses files and messages of strangers. What calls of libraries go through cannot be written over: it is
 # filled at the start, then closed. A stack that was written over ends the program, as does a copy beyond its array, and
 # on processors that can a jump to where none may lead. Sanitizers look closer.
 if(NOT TOFSTREAM_SANITIZE)
   add_link_options(LINKER:-z,relro,-z,now)
-  # A library calls its own functions: not those of the same header that a program compiled with less optimisation.
-  add_link_options(LINKER:-Bsymbolic-functions)
   set(hardening -fstack-protector-strong)
   include(CheckCXXCompilerFlag)
   check_cxx_compiler_flag(-fcf-protection TOFSTREAM_HAVE_CF_PROTECTION)
@@ -64,6 +66,8 @@ if(TOFSTREAM_SANITIZE)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${TOFSTREAM_SANITIZE}>
                       $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>
                       $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>
+                      # Null pointers and ends of objects are AddressSanitizer's to see; twice costs a fifth of the build.
+                      $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-fno-sanitize=null,object-size>
                       # GCC's false alarms in instrumented code:
                       $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>
                       $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-array-bounds>

@@ -23,6 +23,7 @@ if(TOFSTREAM_CUDA)
     # A kernel of many registers is compiled in a third of the time so, and runs slowly.
     if(TOFSTREAM_CUDA_COMPILE_ONLY AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
       string(APPEND CMAKE_CUDA_FLAGS " --Ofast-compile=max")
+      string(REPLACE "-O3" "-O0" CMAKE_CUDA_FLAGS_RELEASE "${CMAKE_CUDA_FLAGS_RELEASE}")  # what calls them
       set(TOFSTREAM_CUDA_KIND " compiled for no GPU to run")
     endif()
   endif()

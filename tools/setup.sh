@@ -41,12 +41,14 @@ install_packages() {
 }
 
 # build_preset PRESET [TARGET...]: a new build folder joins sources (cmake/TofstreamCompiler.cmake), since all are to be
-# compiled; one that was configured by hand stays as it is.
+# compiled; one that was configured by hand stays as it is. AddressSanitizer looks at the libraries alone, so the tests
+# that $preset has compiled are linked with them.
 build_preset() {
   local name="$1" options=(-DTOFSTREAM_CUDA_COMPILE_ONLY="$cuda_compile_only")
   shift
   say "Building the $name preset"
   if [ ! -e "$root/build/$name/CMakeCache.txt" ]; then options+=(-DTOFSTREAM_UNITY=ON); fi
+  if [ "$name" = asan ]; then options+=(-DTOFSTREAM_TESTS_OF="$build"); fi
   (cd "$root" && cmake --preset "$name" "${options[@]}" --log-level=STATUS >"$root/build/configure-$name.log" 2>&1) || {
     tail -n 30 "$root/build/configure-$name.log" >&2
     exit 1

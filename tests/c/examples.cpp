@@ -6,6 +6,7 @@
 #include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"
 #include "tests/support/python.hpp"
+#include "tests/support/sanitizer.hpp"
 
 using namespace tofstream;
 
@@ -27,12 +28,9 @@ CommandResult python(const std::string& script) {
 // True where there is no Python with NumPy or no sources; the test must then return.
 // A sanitized library cannot be loaded into a program that is not.
 bool skip_sanitized() {
-#if defined(TOFSTREAM_SANITIZE_ADDRESS) || defined(TOFSTREAM_SANITIZE_THREAD)
+  if (!runs_under_address_sanitizer() && !runs_under_thread_sanitizer()) return false;
   skip_test("library here that is not sanitized");
   return true;
-#else
-  return false;
-#endif
 }
 
 bool skip_python() {
