@@ -15,11 +15,10 @@
 #include <tbb/parallel_for.h>
 
 #include "kernels/correct/decay.hpp"
-#include "kernels/math/crystal_stopping.hpp"
 #include "kernels/math/units.hpp"
 #include "kernels/ring/correct/randoms.hpp"
 #include "kernels/ring/simulate/decay_sampler.hpp"
-#include "kernels/ring/simulate/ring_tracer.hpp"
+#include "kernels/ring/simulate/pair_follower.hpp"
 #include "kernels/ring/simulate/scattered_pairs.hpp"
 #include "kernels/simulate/random.hpp"
 
@@ -34,18 +33,10 @@ constexpr std::uint64_t singles_streams = std::uint64_t{3} << 61;
 constexpr double decayed_share = 1e-6;  // share of the activity below which no events are waited for
 constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
 
-enum class Origin { decay, compton, scatter_phantom, random };
-
-struct Record {
-  std::uint32_t detector1, detector2;
-  float tof_mm;
-  Origin origin;
-  std::uint8_t scatters = 0;
-};
-
 /// The events of a stretch of scanner time that has its own random numbers.
 struct Slice {
-  std::vector<Record> records, delayeds;
+  SeenPairs seen;
+  std::vector<SeenPair> delayeds;
   SimulationTruth truth;
   double trials = 0;    // drawn
   double fraction = 1;  // of the slice's time that passed when the limit of events was reached
@@ -95,11 +86,10 @@ struct EventSimulator::Model {
   SimulationOptions options;
   double acollinearity_rad, range_mm;  // sigmas
   std::shared_ptr<const Scanner> scanner;
-  RingTracer tracer;
+  PairFollower follower;
   DecaySampler decays;
   std::optional<ScatteredPairs> scattered;
   std::optional<DecaySampler> scatter_phantom;
-  double window_mm, sigma_mm, bin_mm;
   double activity_Bq;
   double trial_rate;                // draws of decays, scatter and randoms, per second at the scan's start
   std::vector<double> singles_cps;  // of each detector at the scan's start
@@ -113,11 +103,8 @@ struct EventSimulator::Model {
         acollinearity_rad(options.acollinearity_fwhm_deg / fwhm_per_sigma * std::numbers::pi / 180),
         range_mm(options.positron_range_fwhm_mm / fwhm_per_sigma),
         scanner(make_scanner(ring)),
-        tracer(ring),
+        follower(ring, phantom, *scanner, options.attenuation, acollinearity_rad),
         decays(sampler_of(phantom, Origin::decay)),
-        window_mm(ring.tof_window_mm()),
-        sigma_mm(ring.tof_sigma_mm()),
-        bin_mm(ring.tof_bin_mm()),
         activity_Bq(options.activity_scale * phantom.total_activity_Bq()),
         trial_rate(options.activity_scale * decays.rate() + options.randoms_cps) {
     if (options.scatter) {
@@ -137,7 +124,7 @@ struct EventSimulator::Model {
   }
 
   /// All differences of two photons' times that make a coincidence, from end to end.
-  double window_s() const { return 4 * window_mm / speed_of_light_mm_ps * 1e-12; }
+  double window_s() const { return 4 * ring.tof_window_mm() / speed_of_light_mm_ps * 1e-12; }
 
   /// Mean activity over a stretch, and mean of its square, relative to the scan's start.
   double activity_over(double start_s, double duration_s) const {
@@ -156,7 +143,7 @@ struct EventSimulator::Model {
   DecaySampler sampler_of(const Phantom& source, Origin origin) const {
     return {source,
             {ring.inner_radius_mm, 0.5 * ring.axial_length_mm() + 10 * ring.inner_radius_mm * acollinearity_rad},
-            [this, origin](const Decay& decay) { return chance_of(decay, origin); },
+            [this, origin](const Decay& decay) { return follower.chance_of(decay, origin); },
             range_mm};
   }
 
@@ -238,24 +225,25 @@ struct EventSimulator::Model {
     for (std::int64_t i = 0; i < trials; ++i) {
       const Origin origin = drawn_origin(rates, random);
       if (origin == Origin::random)
-        slice.records.push_back(draw_random(random));
+        slice.seen.pairs.push_back(follower.draw_random(random));
       else if (origin == Origin::compton)
-        follow_scattered(slice, random);
+        follower.follow_scattered(slice.seen, *scattered, random);
       else if (const auto decay = origin == Origin::decay ? decays.draw(phantom, random)
                                                           : scatter_phantom->draw(*options.scatter_phantom, random))
-        follow(slice, *decay, origin, random);
-      if (static_cast<std::int64_t>(slice.records.size()) >= max_events) {
-        slice.records.resize(static_cast<std::size_t>(max_events), Record{});
+        follower.follow(slice.seen, *decay, origin, random);
+      if (static_cast<std::int64_t>(slice.seen.pairs.size()) >= max_events) {
+        slice.seen.pairs.resize(static_cast<std::size_t>(max_events), SeenPair{});
         slice.fraction = static_cast<double>(i + 1) / static_cast<double>(trials + 1);
         break;
       }
     }
     slice.truth.decays =
         activity_Bq * time.duration_s * slice.fraction * activity_over(time.start_s, time.duration_s * slice.fraction);
-    for (const Record& record : slice.records) {
-      ++count_of(slice.truth, record.origin);
-      slice.truth.scattered_more += record.scatters > 1 ? 1 : 0;
+    for (const SeenPair& pair : slice.seen.pairs) {
+      ++count_of(slice.truth, pair.origin);
+      slice.truth.scattered_more += pair.scatters > 1 ? 1 : 0;
     }
+    slice.truth.outside_tof_window = slice.seen.outside_tof_window;
     if (options.delayeds) add_delayeds(slice, {time.stream, time.start_s, time.duration_s * slice.fraction});
     return slice;
   }
@@ -280,123 +268,7 @@ struct EventSimulator::Model {
     const double mean = options.randoms_cps * squared_over(time.start_s, time.duration_s) * time.duration_s;
     std::int64_t count = 0;
     if (mean > 0) count = std::poisson_distribution<std::int64_t>(mean)(random);
-    for (std::int64_t i = 0; i < count; ++i) slice.delayeds.push_back(draw_random(random));
-  }
-
-  double survival(Vec3d point, Vec3d direction, Origin origin) const {
-    if (!options.attenuation || origin == Origin::scatter_phantom) return 1.0;
-    return std::exp(-phantom.line_attenuation(point, direction));
-  }
-
-  /// The chance that two crystals record what reaches them.
-  bool recorded_by(std::uint32_t one, std::uint32_t two, RandomStream& random) const {
-    const std::vector<float>& crystals = scanner->bin_efficiency;
-    return crystals.empty() ||
-           random.uniform() < static_cast<double>(crystals[one]) * static_cast<double>(crystals[two]);
-  }
-
-  /// The chance that two opposite photons leave the phantom and interact before they leave the crystals' backs.
-  double chance_of(const Decay& decay, Origin origin) const {
-    const Vec3d p = decay.point_mm, u = decay.direction;
-    return tracer.stopping(tracer.enter(p, u, decay.ahead_mm)) *
-           tracer.stopping(tracer.enter(p, -1.0 * u, decay.behind_mm)) * survival(p, u, origin);
-  }
-
-  /// Where a photon interacts, given that it does so before the back of the slab that it enters;
-  /// `weight` is multiplied by the chance of that.
-  std::optional<RingTracer::Hit> detected(Vec3d point, Vec3d direction, double circle_mm, double& weight,
-                                          RandomStream& random, double attenuation = 1) const {
-    const RingTracer::Entry entry = tracer.enter(point, direction, circle_mm);
-    const double stopped = tracer.stopping(entry, attenuation);
-    weight *= stopped;
-    return tracer.interact(point, direction, entry, -std::log(1 - stopped * random.uniform()) / attenuation);
-  }
-
-  /// A decay's photons from its place to its record or its loss. Both are made to interact in the
-  /// slabs that they enter, and the decay kept weight x the chance of that x survival times on average.
-  void follow(Slice& slice, const Decay& decay, Origin origin, RandomStream& random) const {
-    const Vec3d p = decay.point_mm, u = decay.direction;
-    double weight = decay.weight;
-    const auto first = detected(p, u, decay.ahead_mm, weight, random);
-    if (!first) return;
-    Vec3d back = -1.0 * u;
-    if (acollinearity_rad > 0) back = deflected(back, acollinearity_rad, random);
-    const auto second = detected(p, back, decay.behind_mm, weight, random);
-    if (!second || !tracer.in_coincidence(first->module, second->module)) return;
-    const double pick = random.uniform();
-    if (weight + pick < 1) return;
-    for (double copies = std::floor(weight * survival(p, u, origin) + pick); copies >= 1; --copies)
-      record(slice, *first, *second, origin, 0, random);
-  }
-
-  /// How far a photon flies until it crosses the circle of the inner radius; negative where it does so beyond the ends.
-  double way_to_circle_mm(const Photon& photon) const {
-    const Vec3d p = photon.at_mm, u = photon.direction;
-    const double across = u.x * u.x + u.y * u.y, along = p.x * u.x + p.y * u.y;
-    if (!(across > 1e-9)) return -1;
-    const double inside = ring.inner_radius_mm * ring.inner_radius_mm - p.x * p.x - p.y * p.y;
-    const double way = (std::sqrt(along * along + across * inside) - along) / across;
-    return std::abs(p.z + way * u.z) < 0.5 * ring.axial_length_mm() ? way : -1;
-  }
-
-  /// Where a photon that has left the phantom interacts; `weight` is multiplied by the chance of that and of its energy.
-  std::optional<RingTracer::Hit> detected_scattered(const Photon& photon, double& weight, RandomStream& random) const {
-    auto hit = detected(photon.at_mm, photon.direction, way_to_circle_mm(photon), weight, random,
-                        crystal_attenuation_ratio(photon.energy_keV));
-    if (!hit) return std::nullopt;
-    hit->path_mm += photon.path_mm;
-    weight *= scattered->recorded(photon);
-    return hit;
-  }
-
-  void follow_scattered(Slice& slice, RandomStream& random) const {
-    const auto pair = scattered->draw(
-        phantom, [this](const Photon& photon) { return way_to_circle_mm(photon) >= 0; }, random);
-    if (!pair) return;
-    double weight = 1;
-    const auto first = detected_scattered(pair->one, weight, random);
-    if (!first) return;
-    const auto second = detected_scattered(pair->two, weight, random);
-    if (!second || !tracer.in_coincidence(first->module, second->module)) return;
-    const int scatters = std::min(pair->one.scatters + pair->two.scatters, 255);
-    for (double copies = std::floor(weight + random.uniform()); copies >= 1; --copies)
-      record(slice, *first, *second, Origin::compton, static_cast<std::uint8_t>(scatters), random);
-  }
-
-  void record(Slice& slice, const RingTracer::Hit& first, const RingTracer::Hit& second, Origin origin,
-              std::uint8_t scatters, RandomStream& random) const {
-    const bool swap = first.detector < second.detector;
-    const RingTracer::Hit &one = swap ? second : first, &two = swap ? first : second;
-    if (!recorded_by(one.detector, two.detector, random)) return;
-    // c (t1 - t2) / 2: positive where photon 2 came first, nearer detector 2.
-    double tof = 0.5 * (one.path_mm - two.path_mm);
-    if (sigma_mm > 0) tof += sigma_mm * random.normal();
-    if (!(std::abs(tof) < window_mm)) {
-      ++slice.truth.outside_tof_window;
-      return;
-    }
-    slice.records.push_back({one.detector, two.detector, recorded(tof), origin, scatters});
-  }
-
-  Record draw_random(RandomStream& random) const {
-    const auto detectors = static_cast<std::uint32_t>(ring.detectors());
-    const auto elements = static_cast<std::uint32_t>(ring.elements());
-    std::uint32_t one = 0, two = 0;
-    do {
-      one = random.below(detectors);
-      two = random.below(detectors);
-    } while (!tracer.in_coincidence(one / elements, two / elements) || !recorded_by(one, two, random));
-    if (one < two) std::swap(one, two);
-    return {one, two, recorded(window_mm * random.symmetric()), Origin::random};
-  }
-
-  /// ToF as the scanner writes it: the centre of its bin, where binned.
-  float recorded(double tof) const {
-    if (bin_mm > 0) {
-      const double bin = std::min(std::floor((tof + window_mm) / bin_mm), ring.tof_bins - 1.0);
-      tof = (bin + 0.5) * bin_mm - window_mm;
-    }
-    return static_cast<float>(tof);
+    for (std::int64_t i = 0; i < count; ++i) slice.delayeds.push_back(follower.draw_random(random));
   }
 
   /// Slices [first, first + count) of equal duration, in parallel.
@@ -424,39 +296,42 @@ struct EventSimulator::Model {
     SimulatedEvents result;
     if (options.singles) result.singles = singles_of(time);
     for (const Slice& slice : slices) result.truth += slice.truth;
-    result.events = batch_of(slices, &Slice::records, start_s, duration_s);
-    result.delayeds = batch_of(slices, &Slice::delayeds, start_s, duration_s);
+    result.events = batch_of(
+        slices, [](const Slice& slice) -> const auto& { return slice.seen.pairs; }, start_s, duration_s);
+    result.delayeds = batch_of(
+        slices, [](const Slice& slice) -> const auto& { return slice.delayeds; }, start_s, duration_s);
     result.delayeds.delayed = true;
     result.is_random.reserve(static_cast<std::size_t>(result.events.count));
     result.scatters.reserve(static_cast<std::size_t>(result.events.count));
     for (const Slice& slice : slices)
-      for (const Record& record : slice.records) {
-        result.is_random.push_back(record.origin == Origin::random ? 1 : 0);
-        result.scatters.push_back(record.scatters);
+      for (const SeenPair& pair : slice.seen.pairs) {
+        result.is_random.push_back(pair.origin == Origin::random ? 1 : 0);
+        result.scatters.push_back(pair.scatters);
       }
     return result;
   }
 
-  EventBatch batch_of(std::span<const Slice> slices, std::vector<Record> Slice::*records, double start_s,
-                      double duration_s) const {
+  template <class PairsOf>
+  EventBatch batch_of(std::span<const Slice> slices, const PairsOf& pairs_of, double start_s, double duration_s) const {
+    const bool has_tof = ring.tof_sigma_mm() > 0;
     EventBatch events;
-    for (const Slice& slice : slices) events.count += static_cast<std::int64_t>((slice.*records).size());
+    for (const Slice& slice : slices) events.count += static_cast<std::int64_t>(pairs_of(slice).size());
     events.scanner = scanner;
     events.detectors = scanner->detectors;
     events.start_s = start_s;
     events.duration_s = duration_s;
     events.detector1 = Buffer<std::uint32_t>(Memory::host, events.count);
     events.detector2 = Buffer<std::uint32_t>(Memory::host, events.count);
-    if (sigma_mm > 0) {
+    if (has_tof) {
       events.tof = scanner->tof.front();
       events.tof_mm = Buffer<float>(Memory::host, events.count);
     }
     std::int64_t at = 0;
     for (const Slice& slice : slices)
-      for (const Record& record : slice.*records) {
-        events.detector1[at] = record.detector1;
-        events.detector2[at] = record.detector2;
-        if (sigma_mm > 0) events.tof_mm[at] = record.tof_mm;
+      for (const SeenPair& pair : pairs_of(slice)) {
+        events.detector1[at] = pair.detector1;
+        events.detector2[at] = pair.detector2;
+        if (has_tof) events.tof_mm[at] = pair.tof_mm;
         ++at;
       }
     return events;
@@ -503,9 +378,9 @@ SimulatedEvents EventSimulator::next_events(std::int64_t count) {
     const auto wave = static_cast<std::size_t>(std::clamp(wanted, 1.0, 65536.0));
     for (Slice& slice : model_->simulate_many({next_slice_, now_s, slice_s}, wave)) {
       const std::uint64_t stream = next_slice_++;
-      if (static_cast<std::int64_t>(slice.records.size()) >= missing)
+      if (static_cast<std::int64_t>(slice.seen.pairs.size()) >= missing)
         slice = model_->simulate({stream, next_start_s_ + duration_s, slice_s}, missing);
-      missing -= static_cast<std::int64_t>(slice.records.size());
+      missing -= static_cast<std::int64_t>(slice.seen.pairs.size());
       duration_s += slice.fraction * slice_s;
       slices.push_back(std::move(slice));
       if (missing == 0) break;
@@ -530,10 +405,10 @@ double EventSimulator::randoms_per_pair() const {
   const auto modules = static_cast<std::uint32_t>(ring.modules());
   double pairs = 0;
   for (std::uint32_t m1 = 0; m1 < modules; ++m1)
-    for (std::uint32_t m2 = 0; m2 < m1; ++m2) pairs += model_->tracer.in_coincidence(m1, m2) ? 1 : 0;
+    for (std::uint32_t m2 = 0; m2 < m1; ++m2) pairs += model_->follower.in_coincidence(m1, m2) ? 1 : 0;
   pairs *= static_cast<double>(ring.elements()) * static_cast<double>(ring.elements());
   const double per_pair = model_->options.randoms_cps / pairs;
-  return model_->sigma_mm > 0 ? per_pair / (2 * model_->window_mm) : per_pair;
+  return ring.tof_sigma_mm() > 0 ? per_pair / (2 * ring.tof_window_mm()) : per_pair;
 }
 
 }  // namespace tofstream
