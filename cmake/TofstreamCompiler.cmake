@@ -76,6 +76,11 @@ if(TOFSTREAM_SANITIZE)
   add_link_options(-fsanitize=${TOFSTREAM_SANITIZE})
 endif()
 
+set(TOFSTREAM_TESTS_OF "" CACHE PATH "A build folder whose compiled tests are linked with this build's libraries")
+if(TOFSTREAM_TESTS_OF AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-include ${PROJECT_SOURCE_DIR}/tests/support/json_as_gcc.hpp>")
+endif()
+
 # tofstream_precompile(TARGET [HEADER]): nearly half of a small source's compilation is the headers that nearly all include.
 function(tofstream_precompile target)
   set(header cmake/precompiled.hpp)
