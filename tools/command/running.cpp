@@ -38,6 +38,13 @@ namespace tofstream::command {
 
 namespace {
 
+/// Whether a gadget of the pipeline has a parameter of that name.
+bool declares(const Pipeline& pipeline, std::string_view name) {
+  return std::ranges::any_of(pipeline.gadgets, [&](const PipelineGadget& gadget) {
+    return std::ranges::find(gadget.info->params, name, &ParamInfo::name) != gadget.info->params.end();
+  });
+}
+
 using namespace std::chrono_literals;
 
 // One line that stands for the whole run.
@@ -240,11 +247,24 @@ void add_output_options(Command& command, RunSettings& settings) {
       "Clear what the run in that folder left: the files that its run.json lists, and nothing else");
 }
 
-Pipeline load_quietly(const std::string& name, const PipelineOptions& options) try {
-  return from_input([&] { return load_pipeline(find_shared("pipelines", name), options); });
-} catch (const InputError& error) {
-  if (std::string_view(error.what()).find("no gadget of this pipeline declares 'groups'") == std::string_view::npos)
-    throw;
+Pipeline load_quietly(const std::string& name, const PipelineOptions& options) {
+  const auto loaded = [&](const PipelineOptions& some) {
+    return from_input([&] { return load_pipeline(find_shared("pipelines", name), some); });
+  };
+  try {
+    return loaded(options);
+  } catch (const InputError&) {
+    PipelineOptions alone = options;
+    if (std::erase_if(alone.sets, [](const std::string& set) { return set.starts_with("groups="); }) == 0) throw;
+    const auto is_what_is_wrong = [&] {
+      try {
+        return !declares(loaded(alone), "groups");
+      } catch (const InputError&) {
+        return false;
+      }
+    };
+    if (!is_what_is_wrong()) throw;
+  }
   throw InputError(
       "groups: this pipeline makes one image, and groups share frames (framing) or gates (gating): leave groups out; "
       "ranks share one image");
