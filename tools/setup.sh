@@ -48,7 +48,7 @@ build_preset() {
   shift
   say "Building the $name preset"
   if [ ! -e "$root/build/$name/CMakeCache.txt" ]; then options+=(-DTOFSTREAM_UNITY=ON); fi
-  if [ "$name" = asan ]; then options+=(-DTOFSTREAM_TESTS_OF="$build"); fi
+  if [ "$name" = asan ] && [ "$preset" != asan ]; then options+=(-DTOFSTREAM_TESTS_OF="$build"); fi
   (cd "$root" && cmake --preset "$name" "${options[@]}" --log-level=STATUS >"$root/build/configure-$name.log" 2>&1) || {
     tail -n 30 "$root/build/configure-$name.log" >&2
     exit 1
