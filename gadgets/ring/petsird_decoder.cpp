@@ -108,7 +108,10 @@ struct PetsirdDecoder : private petsird::Handler {
   void flush(Emit<EventBatch>& emit, Context& context) {
     emit_ = &emit;
     context_ = &context;
-    naming_the_file([&] { decoder_->finish(); });
+    if (!context.stopping())  // which may cut a stream anywhere
+      naming_the_file([&] { decoder_->finish(); });
+    else if (!scanner_)
+      context.log().warning("stopped before the stream's header had come: there are no events, and no image");
     take_open(petsird::EventKind::delayed);
     take_open(petsird::EventKind::prompt);
     on_decoded();

@@ -51,7 +51,7 @@ struct StripDecoder {
   }
 
   void flush(Emit<EventBatch>& emit, Context& context) {
-    take(reader_.finish(), emit, context);
+    if (!context.stopping()) take(reader_.finish(), emit, context);  // a stop may come within an event
     if (!open_.empty()) emit_batch(emit);
     context.report("scanner", scanner_->name);
     context.report("events", static_cast<std::int64_t>(events_));
