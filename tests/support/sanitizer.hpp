@@ -1,5 +1,5 @@
-// Whether the program runs under a sanitizer. The linker knows, not the compiler: tests that were compiled without one are
-// linked with sanitized libraries (TOFSTREAM_TESTS_OF in tests/CMakeLists.txt).
+// Whether the program runs under a sanitizer. The linker knows, not the compiler: tests that were compiled without one
+// are linked with sanitized libraries (TOFSTREAM_TESTS_OF in cmake/TofstreamCompiler.cmake).
 #pragma once
 
 extern "C" {

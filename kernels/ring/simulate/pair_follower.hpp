@@ -1,5 +1,5 @@
-// From a decay, or photons that the phantom has scattered, to the pair that a ring records of it, by Monte Carlo. Internal
-// to the simulation (event_simulator.hpp).
+// From a decay, or photons that the phantom has scattered, to the pair that a ring records of it, by Monte Carlo.
+// Internal to the simulation (event_simulator.hpp).
 #pragma once
 
 #include <cstdint>
