@@ -80,7 +80,8 @@ struct LiveSubsets {
       : store_(store_settings(p)),
         cutter_({p.events, p.seconds, p.least_events, p.reference_s}),
         updates_(
-            live_settings(p), LiveOrder({p.iterations, p.window, p.least_events > 0}), [this] { return cutter_.quantity(); }, context) {
+            live_settings(p), LiveOrder({p.iterations, p.window, p.least_events > 0}),
+            [this] { return cutter_.quantity(); }, context) {
     if ((p.events > 0) + (p.seconds > 0) != 1) throw std::invalid_argument("set exactly one of events and seconds");
   }
 

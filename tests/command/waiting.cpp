@@ -84,10 +84,10 @@ TEST_CASE("a file of which an interrupt leaves the rest unread is not told to be
   REQUIRE_MESSAGE(made.code == 0, made.err);
   for (const std::string& sent : {std::string("true"), "head -c 100000 " + file}) {
     CAPTURE(sent);
-    const auto ran =
-        run_line(fmt::format("rm -f {0}; mkfifo {0}; ({1}; sleep 4) >{0} & timeout --preserve-status -s INT 2 "
-                             "{2} run joseph_osem --quiet --backend cpu --overwrite --input {0} --out {3}",
-                             pipe, sent, program().string(), (folder / "out").string()));
+    const auto ran = run_line(
+        fmt::format("rm -f {0}; mkfifo {0}; ({1}; sleep 4) >{0} & timeout --foreground --preserve-status -s INT 2 "
+                    "{2} run joseph_osem --quiet --backend cpu --overwrite --input {0} --out {3}",
+                    pipe, sent, program().string(), (folder / "out").string()));
     CHECK_MESSAGE(ran.code == 0, ran.err);
     CHECK_MESSAGE(ran.err.find("stopped before the stream's header had come") != std::string::npos, ran.err);
     CHECK_FALSE(std::filesystem::exists(folder / "out" / "image.nii.gz"));
