@@ -66,7 +66,7 @@ if(TOFSTREAM_SANITIZE)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${TOFSTREAM_SANITIZE}>
                       $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>
                       $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>
-                      # Null pointers and ends of objects are AddressSanitizer's to see; twice, kernels compile a fifth longer.
+                      # AddressSanitizer sees null pointers and ends of objects; twice, kernels compile a fifth longer.
                       $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-fno-sanitize=null,object-size>
                       # GCC's false alarms in instrumented code:
                       $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>
