@@ -226,6 +226,9 @@ TEST_CASE("scripts of studies run to their end with few events, and say whether 
                              Script{"experiments/rank_images_study",
                                     "--events 20000 --size 16 16 8 --iterations 1 2 --runs 1 --most 1000 "
                                     "--pairs 20000"},
+                             Script{"experiments/clinical_ranks_study",
+                                    "--events 20000 --size 16 16 8 --subsets 2 --iterations 1 --runs 1 "
+                                    "--pairs 20000"},
                              Script{"experiments/gates_study",
                                     "--scans 1 --seconds 1 --scale 0.01 --iterations 2 --gates 2 --pairs 100000"}}) {
     CAPTURE(each.name);
