@@ -9,8 +9,8 @@
 
 #include "core/gadget/memory.hpp"
 #include "core/value/params.hpp"
-#include "kernels/cuda/device.hpp"
 #include "kernels/grid/choose_grid.hpp"
+#include "kernels/memory/device.hpp"
 #include "kernels/memory/memory.hpp"
 
 namespace tofstream {

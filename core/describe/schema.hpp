@@ -1,7 +1,7 @@
 // The JSON Schema of pipeline files (draft-07, which the YAML extensions of editors take), from the declarations by
 // which these are read: an editor completes gadgets, keys and values, shows their documentation and marks mistakes.
 #pragma once
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "core/gadget/registry.hpp"
 

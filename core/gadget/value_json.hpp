@@ -1,6 +1,6 @@
 // Configuration values and figures as JSON.
 #pragma once
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "core/gadget/context.hpp"
 #include "core/value/value.hpp"

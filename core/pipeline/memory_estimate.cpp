@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 namespace tofstream {
@@ -212,6 +213,7 @@ std::size_t host_memory_bytes() {
   const auto pages = static_cast<std::size_t>(std::max(0L, ::sysconf(_SC_PHYS_PAGES)));
   const auto page = static_cast<std::size_t>(std::max(0L, ::sysconf(_SC_PAGESIZE)));
   std::size_t bytes = memory_product(pages, page);
+  // kernels/memory/memory.cpp reads what the container has left; core and kernels may not include each other.
   std::string limit;  // of a container; "max" where there is none
   std::ifstream("/sys/fs/cgroup/memory.max") >> limit;
   std::size_t group = 0;

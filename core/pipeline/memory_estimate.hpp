@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "core/pipeline/pipeline.hpp"
 
@@ -70,7 +70,9 @@ MemoryVerdict compare_memory(const MemoryEstimate& estimate, const MachineMemory
 // "1.5 GiB"
 std::string bytes_in_words(std::size_t bytes);
 
+// For people: a line for each gadget and each edge, and the totals.
 std::string memory_table(const MemoryEstimate& estimate, const MachineMemory& machine);
+// The same for programs: {"gadgets", "edges", "host": {at_least, at_most}, "device", "machine"}, in bytes.
 nlohmann::ordered_json memory_json(const MemoryEstimate& estimate, const MachineMemory& machine);
 
 }  // namespace tofstream

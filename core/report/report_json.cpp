@@ -5,6 +5,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <oneapi/tbb/version.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>

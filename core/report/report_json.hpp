@@ -1,6 +1,6 @@
 // The figures of a running run as JSON: what the control socket answers.
 #pragma once
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "core/report/report.hpp"
 

@@ -16,6 +16,7 @@ struct RunProgress {
   std::string line;
 };
 
+// How far the run of this report has come.
 RunProgress run_progress(const RunReport& report);
 
 }  // namespace tofstream

@@ -55,7 +55,7 @@ constexpr auto enum_names(GateImages) {
 namespace {
 
 struct Gating {
-  struct Params {
+  struct Params : SharedFramesParams {
     int gates = 6;
     GateSignal signal = GateSignal::data;
     std::filesystem::path file;
@@ -65,70 +65,51 @@ struct Gating {
     double longest_cycle_s = 0, longest_step_s = 0;
     double drift_s = 20;
     GateImages images = GateImages::each;
-    int groups = 1;
     std::filesystem::path trace = "trace.csv";
     int subsets = 4;
-    SubsetCut cut = SubsetCut::interleaved;
-    std::int64_t least_events = 10'000;
-    int iterations = 1;
-    PassRule order = PassRule::sequential;
-    std::int64_t seed = 1;
-    BackendChoice backend = BackendChoice::automatic;
     double reference_s = 1;
-    double device_reserve_gib = 4;
-    double host_reserve_gib = 4;
-    std::filesystem::path spill_folder;
-    std::filesystem::path resume_from;
-    ImageParams image;
   };
-  static constexpr auto params = describe(
-      param<&Params::gates>("gates", range(2, 100), "How many gates"),
-      param<&Params::signal>("signal",
-                             "What tells the state of the object. data: the events' centre of mass, five times a "
-                             "second; table: a CSV; petsird: an external signal of a PETSIRD file"),
-      param<&Params::file>(
-          "file", reads_file,
-          "Of signal: table, a CSV with time_s and value, or with time_s of triggers alone; of signal: "
-          "petsird, the file that is reconstructed"),
-      param<&Params::signal_id>("signal_id", range(-1, 2147483647),
-                                "Of signal: petsird, which one; -1: the only one there is"),
-      param<&Params::by>("by",
-                         "amplitude: gate 1 has the lowest values of the signal; phase: gate 1 begins with each cycle, "
-                         "which is a trigger, or where the signal rises through its median"),
-      param<&Params::bounds>(
-          "bounds",
-          "Of by: amplitude: equal_time: all gates have as much time; equal_amplitude: they are equal "
-          "steps of the signal"),
-      param<&Params::longest_cycle_s>("longest_cycle_s", range(0, 1e9), unit("s"),
-                                      "Of by: phase: a longer cycle lacks a trigger, and is left out; 0: none is"),
-      param<&Params::longest_step_s>(
-          "longest_step_s", range(0, 1e9), unit("s"),
-          "Between two values of the signal, or triggers, that are further apart it pauses, and "
-          "what comes then is in no gate; 0: ten times its usual step"),
-      param<&Params::drift_s>("drift_s", range(1, 1e9), unit("s"),
-                              "Of signal: data: what is slower than this is no movement, but a tracer that spreads"),
-      param<&Params::images>("images",
-                             "each: a reconstruction of its own for each gate; one: subsets of all gates, for an image "
-                             "through gate_warp"),
-      param<&Params::groups>("groups", range(1, most_groups), groups_words),
-      param<&Params::trace>("trace", in_run_folder,
-                            "Of signal: data: name in the output folder of the signal that was found, as a CSV"),
-      param<&Params::subsets>("subsets", range(1, 100000), "Subsets of each gate"),
-      param<&Params::cut>("cut",
-                          "interleaved: every subset has each so many-th event of its gate; time: consecutive events"),
-      param<&Params::least_events>("least_events", at_least(0),
-                                   "A gate has fewer subsets where these would have fewer events each"),
-      param<&Params::iterations>("iterations", range(1, 10000), "Passes over the subsets of each gate"),
-      param<&Params::order>("order", pass_rule_words), param<&Params::seed>("seed", at_least(0), pass_seed_words),
-      param<&Params::backend>("backend", "Where the subsets will be projected"),
-      param<&Params::reference_s>("reference_s", range(0, 1e9), unit("s"),
-                                  "Length of scan time whose decays an image counts: 1 makes it the mean activity over "
-                                  "the gate's time; 0: that time itself, of images: one that of all gates"),
-      param<&Params::device_reserve_gib>("device_reserve_gib", at_least(0), unit("GiB"), device_reserve_words),
-      param<&Params::host_reserve_gib>("host_reserve_gib", at_least(0), unit("GiB"), host_reserve_words),
-      param<&Params::spill_folder>("spill_folder", spilling_is_operators, spill_folder_words),
-      param<&Params::resume_from>("resume_from", resume_frames_words),
-      param<&Params::image>("image", "The image, for which room is left on the GPU"));
+  static constexpr auto params =
+      describe(
+          param<&Params::gates>("gates", range(2, 100), "How many gates"),
+          param<&Params::signal>("signal",
+                                 "What tells the state of the object. data: the events' centre of mass, five times a "
+                                 "second; table: a CSV; petsird: an external signal of a PETSIRD file"),
+          param<&Params::file>(
+              "file", reads_file,
+              "Of signal: table, a CSV with time_s and value, or with time_s of triggers alone; of signal: "
+              "petsird, the file that is reconstructed"),
+          param<&Params::signal_id>("signal_id", range(-1, 2147483647),
+                                    "Of signal: petsird, which one; -1: the only one there is"),
+          param<&Params::by>(
+              "by",
+              "amplitude: gate 1 has the lowest values of the signal; phase: gate 1 begins with each cycle, "
+              "which is a trigger, or where the signal rises through its median"),
+          param<&Params::bounds>(
+              "bounds",
+              "Of by: amplitude: equal_time: all gates have as much time; equal_amplitude: they are equal "
+              "steps of the signal"),
+          param<&Params::longest_cycle_s>("longest_cycle_s", range(0, 1e9), unit("s"),
+                                          "Of by: phase: a longer cycle lacks a trigger, and is left out; 0: none is"),
+          param<&Params::longest_step_s>(
+              "longest_step_s", range(0, 1e9), unit("s"),
+              "Between two values of the signal, or triggers, that are further apart it pauses, and "
+              "what comes then is in no gate; 0: ten times its usual step"),
+          param<&Params::drift_s>(
+              "drift_s", range(1, 1e9), unit("s"),
+              "Of signal: data: what is slower than this is no movement, but a tracer that spreads"),
+          param<&Params::images>(
+              "images",
+              "each: a reconstruction of its own for each gate; one: subsets of all gates, for an image "
+              "through gate_warp"),
+          param<&Params::trace>("trace", in_run_folder,
+                                "Of signal: data: name in the output folder of the signal that was found, as a CSV"),
+          param<&Params::subsets>("subsets", range(1, 100000), "Subsets of each gate"),
+          param<&Params::reference_s>(
+              "reference_s", range(0, 1e9), unit("s"),
+              "Length of scan time whose decays an image counts: 1 makes it the mean activity over "
+              "the gate's time; 0: that time itself, of images: one that of all gates")) +
+      SharedFramesParams::params;
   static MemoryNeed memory(const Params& p) {
     return {.gives_on_device = wants_cuda(p.backend), .note = keeps_events_note};
   }

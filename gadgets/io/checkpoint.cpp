@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "core/base/atomic_file.hpp"
 #include "gadgets/io/quantity_json.hpp"

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <string>
 
+#include <nlohmann/json.hpp>
+
 namespace tofstream {
 namespace {
 

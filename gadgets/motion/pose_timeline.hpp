@@ -49,7 +49,7 @@ class PoseTimeline {
  public:
   /// Without a pose yet.
   PoseTimeline(PoseMaps maps, const PoseTimelineSettings& settings);
-  /// Of the rows of a table.
+  /// From the rows of a table.
   PoseTimeline(const std::vector<formats::TimedPose>& rows, PoseMaps maps, const PoseTimelineSettings& settings);
 
   /// A further pose, of a later time than all before: what is known of earlier times stays as it is.

@@ -1,8 +1,7 @@
 // Joseph's line projector as a gadget.
 #include "core/gadget.hpp"
-#include "gadgets/io/nifti/mu_map.hpp"
-#include "gadgets/ring/mu_maps.hpp"
 #include "gadgets/ring/pair_sensitivity.hpp"
+#include "gadgets/ring/ring_parameters.hpp"
 #include "gadgets/step/projector_kinds.hpp"
 #include "kernels/ring/joseph/joseph.hpp"
 
@@ -15,28 +14,14 @@ constexpr auto enum_names(JosephSettings::Edge) {
 namespace {
 
 struct JosephProjector {
-  struct Params {
+  struct Params : RingProjectorParams {
     JosephSettings::Edge edges = JosephSettings::Edge::full;
-    bool tof = true;
-    float tof_cut_sigma = 3;
-    std::filesystem::path mu_map, hardware_mu_map;
-    SensitivityParams sensitivity;
-    bool log_likelihood = false;
-    BackendChoice backend = BackendChoice::automatic;
-    bool deterministic = false;
   };
   static constexpr auto params =
       describe(param<&Params::edges>("edges",
                                      "full: bilinear support up to the border; clipped: planes crossed outside the "
-                                     "side faces are dropped, as libparallelproj does"),
-               param<&Params::tof>("tof", not_in_key, "Use the events\' time of flight, where they have it"),
-               param<&Params::tof_cut_sigma>("tof_cut_sigma", range(1, 6), "Where the ToF Gaussian is cut"),
-               param<&Params::mu_map>("mu_map", reads_file, not_in_key, mu_map_words),
-               param<&Params::hardware_mu_map>("hardware_mu_map", reads_file, not_in_key, hardware_mu_map_words),
-               param<&Params::sensitivity>("sensitivity", not_in_key, "How the sensitivity image is computed"),
-               param<&Params::log_likelihood>("log_likelihood", not_in_key, "Report the log-likelihood of each update"),
-               param<&Params::backend>("backend", not_in_key, "Where the projector runs"),
-               param<&Params::deterministic>("deterministic", deterministic_words));
+                                     "side faces are dropped, as libparallelproj does")) +
+      RingProjectorParams::params;
 
   static std::unique_ptr<ListModeProjector> make(const Params& p, const Grid& grid, Backend backend, const Scanner&,
                                                  Context& context) {

@@ -11,6 +11,7 @@
 #include <tbb/parallel_invoke.h>
 #include <unistd.h>
 
+#include "core/describe/describe_text.hpp"
 #include "gadgets/io/nifti/mu_map.hpp"
 #include "gadgets/ring/io/sensitivity_cache.hpp"
 #include "gadgets/ring/mu_maps.hpp"
@@ -96,6 +97,10 @@ void report_sample(const Sensitivity& sampled, double error, Context& context) {
 }
 
 }  // namespace
+
+std::string projector_key(const std::string& name, const std::vector<ParamInfo>& infos, const void* params) {
+  return name + " " + flow_text(write_key_params(infos, params));
+}
 
 ListModeSensitivity pair_sensitivity(const PairSensitivitySettings& p, const Scanner& scanner,
                                      const ProjectorRanks& projectors, Context& context) {

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <filesystem>
 #include <string>
+#include <vector>
 
-#include "core/describe/describe_text.hpp"
 #include "core/value/params.hpp"
 #include "gadgets/ring/ring_parameters.hpp"
 #include "gadgets/step/list_mode_model.hpp"
@@ -17,8 +17,7 @@ struct PairSensitivitySettings {
   GadgetBackend backend = BackendChoice::automatic;
   SensitivityParams sampling;
   std::filesystem::path mu_map, hardware_mu_map;  // that attenuate the sensitivity; empty: none
-  // What else the cached sensitivity depends on, besides scanner, grid, mu maps and sampling: the projector's name and
-  // parameters.
+  // What else the cached sensitivity depends on, besides scanner, grid, mu maps and sampling: see projector_key().
   std::string key;
 };
 
@@ -37,13 +36,22 @@ std::size_t pair_projector_bytes(const Params& p, std::size_t image, std::size_t
 ListModeSensitivity pair_sensitivity(const PairSensitivitySettings& settings, const Scanner& scanner,
                                      const ProjectorRanks& projectors, Context& context);
 
-/// The same from a projector's Params, which have `backend`, `sensitivity`, `mu_map` and `hardware_mu_map`. All of them
-/// are in the key, except those declared not_in_key.
+/// The key under which a sensitivity is kept: the projector's name and all its parameters, but those declared
+/// not_in_key.
+std::string projector_key(const std::string& name, const std::vector<ParamInfo>& infos, const void* params);
+
+/// The same of a Type of TOFSTREAM_PROJECTOR.
+template <class Type>
+std::string projector_key(const std::string& name, const typename Type::Params& p) {
+  static const std::vector<ParamInfo> infos = detail::infos_from<typename Type::Params>(Type::params);
+  return projector_key(name, infos, &p);
+}
+
+/// The sensitivity from a projector's Params (RingProjectorParams and its own).
 template <class Type>
 ListModeSensitivity pair_sensitivity(const char* name, const typename Type::Params& p, const Scanner& scanner,
                                      const ProjectorRanks& projectors, Context& context) {
-  static const std::vector<ParamInfo> infos = detail::infos_from<typename Type::Params>(Type::params);
-  const std::string key = name + (" " + flow_text(write_key_params(infos, &p)));
+  const std::string key = projector_key<Type>(name, p);
   return pair_sensitivity({p.backend, p.sensitivity, p.mu_map, p.hardware_mu_map, key}, scanner, projectors, context);
 }
 

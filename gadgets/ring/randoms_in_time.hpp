@@ -49,7 +49,7 @@ class RandomsInTime {
   std::int64_t intervals_without() const;
   /// The mean rate of randoms over all pairs; 0 where no time is known for them.
   double mean_cps() const;
-  /// Of each interval, in time order; 0 for one without anything that estimates its randoms.
+  /// The rate in each interval, in time order; 0 for one without anything that estimates its randoms.
   std::vector<double> cps_of_intervals() const;
   /// How randoms were estimated, in words.
   std::string in_words() const;

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <numbers>
 #include <optional>
 
@@ -10,6 +11,9 @@
 
 #include "core/gadget/context.hpp"
 #include "core/value/params.hpp"
+#include "gadgets/io/nifti/mu_map.hpp"
+#include "gadgets/parameters.hpp"
+#include "gadgets/ring/mu_maps.hpp"
 #include "kernels/project/cuda_path.hpp"
 
 namespace tofstream {
@@ -61,6 +65,27 @@ struct SensitivityParams {
           "sampled_pairs", range(1e3, 1099511627776.0),
           "Draw at most this many pairs; absent: 2.1 billion on a GPU, a billion on a CPU"),
       param<&SensitivityParams::cache>("cache", "Keep sensitivity images in the user's cache folder"));
+};
+
+/// What every projector of lines between crystals declares; its own parameters come before these.
+struct RingProjectorParams {
+  bool tof = true;
+  float tof_cut_sigma = 3;
+  std::filesystem::path mu_map, hardware_mu_map;
+  SensitivityParams sensitivity;
+  bool log_likelihood = false;
+  BackendChoice backend = BackendChoice::automatic;
+  bool deterministic = false;
+  static constexpr auto params = describe(
+      param<&RingProjectorParams::tof>("tof", not_in_key, "Use the events\' time of flight, where they have it"),
+      param<&RingProjectorParams::tof_cut_sigma>("tof_cut_sigma", range(1, 6), "Where the ToF Gaussian is cut"),
+      param<&RingProjectorParams::mu_map>("mu_map", reads_file, not_in_key, mu_map_words),
+      param<&RingProjectorParams::hardware_mu_map>("hardware_mu_map", reads_file, not_in_key, hardware_mu_map_words),
+      param<&RingProjectorParams::sensitivity>("sensitivity", not_in_key, "How the sensitivity image is computed"),
+      param<&RingProjectorParams::log_likelihood>("log_likelihood", not_in_key,
+                                                  "Report the log-likelihood of each update"),
+      param<&RingProjectorParams::backend>("backend", not_in_key, "Where the projector runs"),
+      param<&RingProjectorParams::deterministic>("deterministic", deterministic_words));
 };
 
 }  // namespace tofstream

@@ -15,7 +15,7 @@ class SinglesSum {
   void add(const SinglesCounts& singles);
   bool empty() const { return !(seconds_ > 0); }
   std::uint64_t total() const { return total_; }
-  /// Of all detectors together.
+  /// The rate of all detectors together.
   double cps() const { return seconds_ > 0 ? static_cast<double>(total_) / seconds_ : 0; }
   std::vector<double> rates_cps() const;
 

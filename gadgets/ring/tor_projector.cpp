@@ -6,9 +6,8 @@
 #include <fmt/format.h>
 
 #include "core/gadget.hpp"
-#include "gadgets/io/nifti/mu_map.hpp"
-#include "gadgets/ring/mu_maps.hpp"
 #include "gadgets/ring/pair_sensitivity.hpp"
+#include "gadgets/ring/ring_parameters.hpp"
 #include "gadgets/step/projector_kinds.hpp"
 #include "kernels/ring/tor/choose_tube.hpp"
 
@@ -27,47 +26,37 @@ constexpr auto enum_names(NormaliseChoice) {
 namespace {
 
 struct TorProjector {
-  struct Params {
+  struct Params : RingProjectorParams {
     float tube_width_voxels = 0;
     Response response = Response::gaussian;
     float fwhm_mm = 0;
     float bessel_alpha = 6;
     std::vector<float> table;
     NormaliseChoice normalise = NormaliseChoice::automatic;
-    bool tof = true;
-    float tof_cut_sigma = 3;
-    std::filesystem::path mu_map, hardware_mu_map;
-    SensitivityParams sensitivity;
-    bool log_likelihood = false;
-    BackendChoice backend = BackendChoice::automatic;
     CudaPath cuda_path = CudaPath::automatic;
-    bool deterministic = false;
   };
-  static constexpr auto params = describe(
-      param<&Params::tube_width_voxels>(
-          "tube_width_voxels", range(0, 64),
-          "Diameter of the tube in units of the largest voxel edge, at least 1; 0: as wide as the response needs"),
-      param<&Params::response>("response", "Radial response: gaussian, bessel (Kaiser-Bessel blob) or table"),
-      param<&Params::fwhm_mm>("fwhm_mm", range(0, 1000), unit("mm"),
-                              "FWHM of the Gaussian; 0: 0.43 of the tube's diameter if that is given, else half the "
-                              "width of the scanner's crystals, but at least 0.61 voxels"),
-      param<&Params::bessel_alpha>(
-          "bessel_alpha", range(0, 100),
-          "Shape of the Kaiser-Bessel blob; larger is narrower, and a tube of 3 voxels needs 6 or less"),
-      param<&Params::table>("table", range(0, 1e30), "Any response, at equal steps from the tube's axis to its wall"),
-      param<&Params::normalise>(
-          "normalise",
-          "slice: the weights of each slice add up to the line's length in it, so that narrow tubes are right along "
-          "the axes too; automatic: slice for tubes narrower than 3 voxels, unless cuda_path is paper"),
-      param<&Params::tof>("tof", not_in_key, "Use the events\' time of flight, where they have it"),
-      param<&Params::tof_cut_sigma>("tof_cut_sigma", range(1, 6), "Where the ToF Gaussian is cut"),
-      param<&Params::mu_map>("mu_map", reads_file, not_in_key, mu_map_words),
-      param<&Params::hardware_mu_map>("hardware_mu_map", reads_file, not_in_key, hardware_mu_map_words),
-      param<&Params::sensitivity>("sensitivity", not_in_key, "How the sensitivity image is computed"),
-      param<&Params::log_likelihood>("log_likelihood", not_in_key, "Report the log-likelihood of each update"),
-      param<&Params::backend>("backend", not_in_key, "Where the projector runs"),
-      param<&Params::cuda_path>("cuda_path", cuda_path_words),
-      param<&Params::deterministic>("deterministic", deterministic_words));
+  static constexpr auto params =
+      describe(
+          param<&Params::tube_width_voxels>(
+              "tube_width_voxels", range(0, 64),
+              "Diameter of the tube in units of the largest voxel edge, at least 1; 0: as wide as the response needs"),
+          param<&Params::response>("response", "Radial response: gaussian, bessel (Kaiser-Bessel blob) or table"),
+          param<&Params::fwhm_mm>(
+              "fwhm_mm", range(0, 1000), unit("mm"),
+              "FWHM of the Gaussian; 0: 0.43 of the tube's diameter if that is given, else half the "
+              "width of the scanner's crystals, but at least 0.61 voxels"),
+          param<&Params::bessel_alpha>(
+              "bessel_alpha", range(0, 100),
+              "Shape of the Kaiser-Bessel blob; larger is narrower, and a tube of 3 voxels needs 6 or less"),
+          param<&Params::table>("table", range(0, 1e30),
+                                "Any response, at equal steps from the tube's axis to its wall"),
+          param<&Params::normalise>(
+              "normalise",
+              "slice: the weights of each slice add up to the line's length in it, so that narrow tubes are right "
+              "along "
+              "the axes too; automatic: slice for tubes narrower than 3 voxels, unless cuda_path is paper"),
+          param<&Params::cuda_path>("cuda_path", cuda_path_words)) +
+      RingProjectorParams::params;
 
   static std::unique_ptr<ListModeProjector> make(const Params& p, const Grid& grid, Backend backend,
                                                  const Scanner& scanner, Context& context) {

@@ -43,8 +43,8 @@ struct RankMemory {
   std::size_t host_bytes = 0, device_bytes = 0;
 };
 
-/// Of images of `image` bytes. `projector`: bytes of a further projector, which ranks of a CPU have in the same memory.
-/// Counts, on the first rank's side: sums of its parts but the first; for ranks of this process on a CPU a projector
+/// The memory that a division takes, for images of `image` bytes. `projector`: bytes of a further projector, which ranks
+/// of a CPU have in the same memory. Counts, on the first rank's side: sums of its parts but the first; for ranks of this process on a CPU a projector
 /// each, and sums of their parts; for ranks on GPUs what it adds up a sum with; for other processes (rank_group()) the
 /// sums that came from them, one more rank's while they come (or what a sensitivity needs), and on a GPU the estimate
 /// on the host, or where images go by NCCL or MPI slabs of the sums alone. Each other GPU, or process, has its

@@ -50,6 +50,7 @@ struct ListModeSettings {
   std::function<ListModeSensitivity(const Scanner&, const ProjectorRanks&, Context&)> sensitivity;
 };
 
+/// The model of list mode: one sensitivity for the whole time, of which each subset has its share.
 std::unique_ptr<SystemModel<EventBatch>> list_mode_model(ListModeSettings settings);
 
 extern template class Step<EventBatch>;

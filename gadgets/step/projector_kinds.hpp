@@ -11,12 +11,12 @@
 
 namespace tofstream {
 
-/// Of a projector (see ProjectorGadget) list mode asks for
+/// What list mode asks of a projector (see ProjectorGadget):
 ///   Params::tof and Params::deterministic, where it has them;
 ///   static ListModeSensitivity sensitivity(const Params&, const Scanner&, const ProjectorRanks&, Context&);
 struct ListModeData {
   struct More {
-    /// Of the Type's Params.
+    /// The sensitivity, from the Type's Params.
     ListModeSensitivity (*sensitivity)(const void* params, const Scanner& scanner, const ProjectorRanks& projectors,
                                        Context& context) = nullptr;
     /// Whether these Params use the events' ToF.

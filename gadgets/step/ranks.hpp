@@ -442,7 +442,7 @@ void Ranks<Data>::add_up(Image& back, Context& context) {
   adding_s_ += detail::seconds_since(began);
 }
 
-/// Of part 0 it is `back` itself.
+/// The sum of part 0 is `back` itself.
 template <class Data>
 const Image& Ranks<Data>::sum_of(int part, const Image& back) const {
   const auto rank = static_cast<std::size_t>(part % division_.ranks),

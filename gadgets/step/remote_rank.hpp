@@ -98,7 +98,7 @@ class PassClock {
   std::atomic<double> seconds_ = 0;
 };
 
-/// Of data that cannot be sent there are none.
+/// There are none for a kind of data that cannot be sent.
 template <class Data>
 struct RemoteRank {
   const int number = 0;
@@ -197,7 +197,7 @@ class RemoteRank<Data> {
     tell_forgotten(gone);
   }
 
-  /// Of the last pass.
+  /// The tally, the sums and the times of the last pass.
   const SubsetTally& tally() const { return tally_; }
   std::span<const float> sum(std::size_t share) const { return sum_of_part_[share]; }
   const ShareFigures& figures() const { return figures_; }

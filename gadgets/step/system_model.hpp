@@ -91,7 +91,7 @@ class SystemModel : public DataViews<Data> {
   /// renewed correct for; null: there are none.
   virtual std::shared_ptr<const Quantity> quantity(const Subset<Data>& subset, const NamedCorrection* by_terms,
                                                    Context& context) = 0;
-  /// Of the scanner that prepare() met.
+  /// The modality of the scanner that prepare() met, the words for its data, and what they miss.
   virtual Modality modality() const = 0;
   virtual DataWords words() const = 0;
   virtual Missed missed() const = 0;

@@ -45,6 +45,7 @@ struct ViewModelSettings {
 /// Views as a projector takes them: whole counts become floats, in `room`, for the batch that is projected now.
 Views float_view(const ViewBatch& data, Buffer<float>& room);
 
+/// The model of views: each subset has a sensitivity of its own.
 std::unique_ptr<SystemModel<ViewBatch>> view_model(ViewModelSettings settings);
 
 extern template class Step<ViewBatch>;

@@ -9,8 +9,8 @@
 
 namespace tofstream {
 
-/// Of a projector (see ProjectorGadget) views ask for
-///   static Grid grid(const ViewSet&, const GridWish&);  that holds what the views see
+/// What views ask of a projector (see ProjectorGadget):
+///   static Grid grid(const ViewSet&, const GridWish&);  which holds what the views see
 ///   static ViewCalibration calibration(const Params&);
 struct ViewData {
   struct More {};

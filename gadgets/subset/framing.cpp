@@ -39,62 +39,41 @@ constexpr auto enum_names(FrameStart) {
 namespace {
 
 struct Framing {
-  struct Params {
+  struct Params : SharedFramesParams {
     std::vector<std::string> frames;
     std::int64_t frames_of_events = 0;
     double from_s = 0;
     std::filesystem::path frame_table;
     int subsets = 8;
-    SubsetCut cut = SubsetCut::interleaved;
-    std::int64_t least_events = 10'000;
-    int iterations = 1;
     bool together = false;
     FrameStart start = FrameStart::start_image;
-    int groups = 1;
-    PassRule order = PassRule::sequential;
-    std::int64_t seed = 1;
-    BackendChoice backend = BackendChoice::automatic;
     double reference_s = 1;
-    double device_reserve_gib = 4;
-    double host_reserve_gib = 4;
-    std::filesystem::path spill_folder;
-    std::filesystem::path resume_from;
-    ImageParams image;
   };
-  static constexpr auto params = describe(
-      param<&Params::frames>("frames", frames_words),
-      param<&Params::frames_of_events>("frames_of_events", at_least(0),
-                                       "Or: a frame ends when so many prompts have come, and the next one begins; the "
-                                       "last one has those that are left"),
-      param<&Params::from_s>("from_s", range(0, 1e9), unit("s"),
-                             "Of frames_of_events: the scan time at which the first one begins"),
-      param<&Params::frame_table>(
-          "frame_table", reads_file,
-          "Or: a CSV with start_s, from the scan's start, and duration_s: a row for each frame"),
-      param<&Params::subsets>("subsets", range(1, 100000), "Subsets of each frame"),
-      param<&Params::cut>("cut",
-                          "interleaved: every subset has each so many-th event of its frame, and stands for an equal "
-                          "share of its time; time: consecutive events each, between which the tracer moves"),
-      param<&Params::least_events>("least_events", at_least(0),
-                                   "A frame by itself has fewer subsets where these would have fewer events each"),
-      param<&Params::iterations>("iterations", range(1, 10000), "Passes over the subsets of each frame"),
-      param<&Params::together>("together",
-                               "All frames are one reconstruction, which begins when the last of them has ended: each "
-                               "update is of a subset of every frame, as parametric_update takes them"),
-      param<&Params::start>("start",
-                            "start_image: each frame begins anew, so that frames do not depend on one another; "
-                            "previous: with the image of the frame before it, which a few iterations do not forget"),
-      param<&Params::groups>("groups", range(1, most_groups), groups_words),
-      param<&Params::order>("order", pass_rule_words), param<&Params::seed>("seed", at_least(0), pass_seed_words),
-      param<&Params::backend>("backend", "Where the subsets will be projected"),
-      param<&Params::reference_s>("reference_s", range(0, 1e9), unit("s"),
-                                  "Length of scan time whose decays an image counts: 1 makes it the mean activity over "
-                                  "the frame; 0: the frame's own length"),
-      param<&Params::device_reserve_gib>("device_reserve_gib", at_least(0), unit("GiB"), device_reserve_words),
-      param<&Params::host_reserve_gib>("host_reserve_gib", at_least(0), unit("GiB"), host_reserve_words),
-      param<&Params::spill_folder>("spill_folder", spilling_is_operators, spill_folder_words),
-      param<&Params::resume_from>("resume_from", resume_frames_words),
-      param<&Params::image>("image", "The image, for which room is left on the GPU"));
+  static constexpr auto params =
+      describe(param<&Params::frames>("frames", frames_words),
+               param<&Params::frames_of_events>(
+                   "frames_of_events", at_least(0),
+                   "Or: a frame ends when so many prompts have come, and the next one begins; the "
+                   "last one has those that are left"),
+               param<&Params::from_s>("from_s", range(0, 1e9), unit("s"),
+                                      "Of frames_of_events: the scan time at which the first one begins"),
+               param<&Params::frame_table>(
+                   "frame_table", reads_file,
+                   "Or: a CSV with start_s, from the scan's start, and duration_s: a row for each frame"),
+               param<&Params::subsets>("subsets", range(1, 100000), "Subsets of each frame"),
+               param<&Params::together>(
+                   "together",
+                   "All frames are one reconstruction, which begins when the last of them has ended: each "
+                   "update is of a subset of every frame, as parametric_update takes them"),
+               param<&Params::start>(
+                   "start",
+                   "start_image: each frame begins anew, so that frames do not depend on one another; "
+                   "previous: with the image of the frame before it, which a few iterations do not forget"),
+               param<&Params::reference_s>(
+                   "reference_s", range(0, 1e9), unit("s"),
+                   "Length of scan time whose decays an image counts: 1 makes it the mean activity over "
+                   "the frame; 0: the frame's own length")) +
+      SharedFramesParams::params;
   static MemoryNeed memory(const Params& p) {
     return {
         .gives_on_device = wants_cuda(p.backend),

@@ -73,7 +73,7 @@ class LiveOrder {
 
   /// The first subset without an update, or all of these together; nothing where none waits. A rest does not count.
   std::optional<LiveUpdate> next_new(bool together) const;
-  /// Of the last `window` subsets the one whose last update is longest ago, where all have had one; nothing once there
+  /// The subset, among the last `window`, whose last update is longest ago, where all have had one; nothing once there
   /// have been `iterations` updates for each subset that has come.
   std::optional<LiveUpdate> next_replay() const;
   /// A rest without an update, with the subset before it.

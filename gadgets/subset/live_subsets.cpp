@@ -20,53 +20,28 @@ namespace tofstream {
 namespace {
 
 struct LiveSubsets {
-  struct Params {
+  struct Params : LiveParams<EventStoreParams> {
     double seconds = 0;
     std::int64_t events = 0;
     std::int64_t least_events = 0;
     int iterations = 3;
     int window = 16;
-    Final final = Final::converged;
     PassRule final_order = PassRule::sequential;
-    std::int64_t seed = 1;
-    double deadline_ms = 0;
-    std::vector<Degrade> degrade = {Degrade::no_idle_iterations, Degrade::larger_subsets};
-    std::filesystem::path order = update_log_name;
-    std::filesystem::path follow;
-    std::filesystem::path resume_from;
     double reference_s = 1;
-    BackendChoice backend = BackendChoice::automatic;
-    double device_reserve_gib = 4;
-    double host_reserve_gib = 4;
-    std::filesystem::path spill_folder;
-    ImageParams image;
   };
-  static constexpr auto params = describe(
-      param<&Params::seconds>("seconds", at_least(0), unit("s"), "A subset as soon as this much scan time has come"),
-      param<&Params::events>("events", at_least(0), "Or: as soon as this many events have come"),
-      param<&Params::least_events>("least_events", at_least(0), least_events_words),
-      param<&Params::iterations>("iterations", range(1, 10000),
-                                 "Updates with each subset; once all have had them, the projector stays idle"),
-      param<&Params::window>("window", range(1, 100000), "How many of the latest subsets take turns in idle time"),
-      param<&Params::final>("final",
-                            "What follows the end of the scan. converged: the updates that each subset still lacks; "
-                            "offline: a reconstruction from the start image, as of a file; none: nothing"),
-      param<&Params::final_order>("final_order", final_order_words),
-      param<&Params::seed>("seed", at_least(0), pass_seed_words),
-      param<&Params::deadline_ms>(
-          "deadline_ms", at_least(0), unit("ms"),
-          "Longest time from the last event of a subset to the estimate that includes it; 0: no deadline"),
-      param<&Params::degrade>("degrade", "What to give up, step by step, while the deadline is not met"),
-      param<&Params::order>("order", in_run_folder, order_words),
-      param<&Params::follow>("follow", reads_file, follow_words),
-      param<&Params::resume_from>("resume_from", resume_words),
-      param<&Params::reference_s>("reference_s", range(1e-9, 1e9), unit("s"),
-                                  "Length of scan time whose decays the image counts: 1 makes it an activity"),
-      param<&Params::backend>("backend", "Where the subsets will be projected"),
-      param<&Params::device_reserve_gib>("device_reserve_gib", at_least(0), unit("GiB"), device_reserve_words),
-      param<&Params::host_reserve_gib>("host_reserve_gib", at_least(0), unit("GiB"), host_reserve_words),
-      param<&Params::spill_folder>("spill_folder", spilling_is_operators, spill_folder_words),
-      param<&Params::image>("image", "The image, for which room is left on the GPU"));
+  static constexpr auto params =
+      describe(
+          param<&Params::seconds>("seconds", at_least(0), unit("s"),
+                                  "A subset as soon as this much scan time has come"),
+          param<&Params::events>("events", at_least(0), "Or: as soon as this many events have come"),
+          param<&Params::least_events>("least_events", at_least(0), least_events_words),
+          param<&Params::iterations>("iterations", range(1, 10000),
+                                     "Updates with each subset; once all have had them, the projector stays idle"),
+          param<&Params::window>("window", range(1, 100000), "How many of the latest subsets take turns in idle time"),
+          param<&Params::final_order>("final_order", final_order_words),
+          param<&Params::reference_s>("reference_s", range(1e-9, 1e9), unit("s"),
+                                      "Length of scan time whose decays the image counts: 1 makes it an activity")) +
+      LiveParams<EventStoreParams>::params;
   static MemoryNeed memory(const Params& p) {
     return {.message_bytes = memory_product(static_cast<std::size_t>(p.events), event_bytes),
             .gives_on_device = wants_cuda(p.backend),

@@ -14,6 +14,7 @@
 
 #include "core/base/latency.hpp"
 #include "core/gadget.hpp"
+#include "core/value/params.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/subset/conditions_so_far.hpp"
 #include "gadgets/subset/deadline.hpp"
@@ -42,7 +43,36 @@ struct LiveSettings {
   PassOrder final_order = {};  // of the passes of Final::offline
 };
 
-/// From a gadget's parameters of these names.
+/// What gadgets of live updates declare alike: their own parameters come before these, those of `Base` after them.
+/// live_settings() also takes `iterations` and `final_order`, which each gadget declares itself.
+template <class Base>
+struct LiveParams : Base {
+  Final final = Final::converged;
+  std::int64_t seed = 1;
+  double deadline_ms = 0;
+  std::vector<Degrade> degrade = {Degrade::no_idle_iterations, Degrade::larger_subsets};
+  std::filesystem::path order = update_log_name;
+  std::filesystem::path follow;
+  std::filesystem::path resume_from;
+  static constexpr auto params =
+      describe(
+          param<&LiveParams::final>("final",
+                                    "What follows the end of the scan. converged: the updates that subsets, or views, "
+                                    "still lack; offline: a reconstruction from the start image, as of a file; none: "
+                                    "nothing"),
+          param<&LiveParams::seed>("seed", at_least(0), pass_seed_words),
+          param<&LiveParams::deadline_ms>(
+              "deadline_ms", at_least(0), unit("ms"),
+              "Longest time from the last event of a subset, or a view, to the estimate that includes it; 0: no "
+              "deadline"),
+          param<&LiveParams::degrade>("degrade", "What to give up, step by step, while the deadline is not met"),
+          param<&LiveParams::order>("order", in_run_folder, order_words),
+          param<&LiveParams::follow>("follow", reads_file, follow_words),
+          param<&LiveParams::resume_from>("resume_from", resume_words)) +
+      Base::params;
+};
+
+/// From a gadget's parameters.
 template <class Params>
 LiveSettings live_settings(const Params& p) {
   return {p.iterations, p.final, p.deadline_ms, p.degrade, p.order, p.follow, p.resume_from, {p.final_order, p.seed}};

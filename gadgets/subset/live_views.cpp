@@ -16,43 +16,33 @@
 namespace tofstream {
 namespace {
 
+struct ViewBackendParams {
+  BackendChoice backend = BackendChoice::automatic;
+  static constexpr auto params =
+      describe(param<&ViewBackendParams::backend>("backend", "Where the views will be projected"));
+};
+
 struct LiveViews {
-  struct Params {
+  struct Params : LiveParams<ViewBackendParams> {
     int subsets = 8;
     int least_views = 6;
     int iterations = 3;
-    Final final = Final::converged;
     PassRule final_order = PassRule::farthest;
-    std::int64_t seed = 1;
-    double deadline_ms = 0;
-    std::vector<Degrade> degrade = {Degrade::no_idle_iterations, Degrade::larger_subsets};
-    std::filesystem::path order = update_log_name;
-    std::filesystem::path follow;
-    std::filesystem::path resume_from;
     double reference_s = 1;
-    BackendChoice backend = BackendChoice::automatic;
   };
-  static constexpr auto params = describe(
-      param<&Params::subsets>("subsets", range(1, 1000),
-                              "Groups of the whole scan's views: every K-th by angle, so that each covers the circle"),
-      param<&Params::least_views>("least_views", range(1, 10000),
-                                  "Views in a group while the scan runs: until there are enough for `subsets` groups, "
-                                  "there are fewer, which are larger"),
-      param<&Params::iterations>("iterations", range(1, 10000),
-                                 "Updates with each view; once all have had them, the projector stays idle"),
-      param<&Params::final>("final",
-                            "What follows the end of the scan. converged: the updates that views still lack; offline: "
-                            "a reconstruction from the start image, as of a file; none: nothing"),
-      param<&Params::final_order>("final_order", final_order_words),
-      param<&Params::seed>("seed", at_least(0), pass_seed_words),
-      param<&Params::deadline_ms>("deadline_ms", at_least(0), unit("ms"),
-                                  "Longest time from a view to the estimate that includes it; 0: no deadline"),
-      param<&Params::degrade>("degrade", "What to give up, step by step, while the deadline is not met"),
-      param<&Params::order>("order", in_run_folder, order_words),
-      param<&Params::follow>("follow", reads_file, follow_words),
-      param<&Params::resume_from>("resume_from", resume_words),
-      param<&Params::reference_s>("reference_s", range(1e-9, 1e9), unit("s"), reference_s_of_views_words),
-      param<&Params::backend>("backend", "Where the views will be projected"));
+  static constexpr auto params =
+      describe(param<&Params::subsets>(
+                   "subsets", range(1, 1000),
+                   "Groups of the whole scan's views: every K-th by angle, so that each covers the circle"),
+               param<&Params::least_views>(
+                   "least_views", range(1, 10000),
+                   "Views in a group while the scan runs: until there are enough for `subsets` groups, "
+                   "there are fewer, which are larger"),
+               param<&Params::iterations>("iterations", range(1, 10000),
+                                          "Updates with each view; once all have had them, the projector stays idle"),
+               param<&Params::final_order>("final_order", final_order_words),
+               param<&Params::reference_s>("reference_s", range(1e-9, 1e9), unit("s"), reference_s_of_views_words)) +
+      LiveParams<ViewBackendParams>::params;
   static MemoryNeed memory(const Params& p) {
     return {.gives_on_device = wants_cuda(p.backend), .note = keeps_views_note};
   }
@@ -63,8 +53,8 @@ struct LiveViews {
       : backend_(p.backend),
         intake_(p.reference_s),
         updates_(
-            settings(p), ViewOrder({p.subsets, p.least_views, p.iterations}), [this] { return intake_.quantity(); },
-            context, [this](Batches views) { return join(views); }) {}
+            live_settings(p), ViewOrder({p.subsets, p.least_views, p.iterations}),
+            [this] { return intake_.quantity(); }, context, [this](Batches views) { return join(views); }) {}
 
   void process(std::shared_ptr<const ViewBatch> views, Context& context) {
     const auto taken = intake_.take(*views, context);
@@ -83,17 +73,6 @@ struct LiveViews {
 
  private:
   using Batches = std::vector<std::shared_ptr<const ViewBatch>>;
-
-  static LiveSettings settings(const Params& p) {
-    return {.iterations = p.iterations,
-            .final = p.final,
-            .deadline_ms = p.deadline_ms,
-            .degrade = p.degrade,
-            .order = p.order,
-            .follow = p.follow,
-            .resume_from = p.resume_from,
-            .final_order = {p.final_order, p.seed}};
-  }
 
   // One batch of many views keeps a GPU busy; a batch of each would not.
   Batches join(const Batches& views) const {

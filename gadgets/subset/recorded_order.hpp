@@ -52,7 +52,7 @@ class RecordedOrder {
   /// The next update is in the checkpoint's image.
   bool next_is_in_checkpoint() const { return next().update <= checkpoint_.update; }
   void advance() { ++next_; }
-  /// Of events that are in the checkpoint's image.
+  /// The books of the events that are in the checkpoint's image.
   ResumedBooks& books() { return books_; }
   /// What has been advanced over.
   std::span<const UpdateRecord> passed() const { return std::span(log_.updates).first(next_); }

@@ -19,7 +19,7 @@ class ResumedUpdates {
  public:
   explicit ResumedUpdates(CheckpointStep resumed) : resumed_(std::move(resumed)), books_(resumed_.rejected) {}
 
-  /// Of the last update that the image has; 0: it has none.
+  /// The number of the last update that the image has; 0: it has none.
   std::int64_t last() const { return resumed_.update; }
   bool has(const UpdateStep& step) const { return step.update <= resumed_.update; }
 

@@ -10,8 +10,10 @@
 #include "core/gadget.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/ranks/frame_groups.hpp"
+#include "gadgets/subset/pass_params.hpp"
 #include "gadgets/subset/recalled_frames.hpp"
 #include "gadgets/subset/store_params.hpp"
+#include "gadgets/subset/whole_stream.hpp"
 
 namespace tofstream {
 
@@ -19,6 +21,25 @@ inline constexpr int most_groups = 64;
 inline constexpr auto* groups_words =
     "Processes that share the images: each image is reconstructed by one of them. tofstream run starts them beside "
     "itself, or mpirun, srun and --rank do, with one process more, which collects";
+
+/// What gadgets that cut a scan into frames or gates declare alike; their own parameters come before these.
+struct SharedFramesParams : PassParams {
+  SubsetCut cut = SubsetCut::interleaved;
+  std::int64_t least_events = 10'000;
+  int groups = 1;
+  std::filesystem::path resume_from;
+  static constexpr auto params =
+      describe(param<&SharedFramesParams::cut>(
+                   "cut",
+                   "interleaved: each of K subsets has every K-th event of its frame or gate, and stands for an equal "
+                   "share of its time; time: consecutive events each, between which the tracer moves"),
+               param<&SharedFramesParams::least_events>(
+                   "least_events", at_least(0),
+                   "A frame or gate by itself has fewer subsets where these would have fewer events each"),
+               param<&SharedFramesParams::groups>("groups", range(1, most_groups), groups_words),
+               param<&SharedFramesParams::resume_from>("resume_from", resume_frames_words)) +
+      PassParams::params;
+};
 
 class SharedFrames {
  public:

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
 
 #include "core/value/params.hpp"
 #include "gadgets/parameters.hpp"
@@ -19,6 +20,22 @@ inline constexpr auto* spill_folder_words =
 inline constexpr auto* keeps_events_note =
     "holds all events of the scan, 12 to 28 B each: on a GPU as many as device_reserve_gib leaves room for, else on "
     "the host as host_reserve_gib, else on disk";
+
+/// Where events are kept; a gadget's own parameters come before these.
+struct EventStoreParams {
+  BackendChoice backend = BackendChoice::automatic;
+  double device_reserve_gib = 4;
+  double host_reserve_gib = 4;
+  std::filesystem::path spill_folder;
+  ImageParams image;
+  static constexpr auto params = describe(
+      param<&EventStoreParams::backend>("backend", "Where the subsets will be projected"),
+      param<&EventStoreParams::device_reserve_gib>("device_reserve_gib", at_least(0), unit("GiB"),
+                                                   device_reserve_words),
+      param<&EventStoreParams::host_reserve_gib>("host_reserve_gib", at_least(0), unit("GiB"), host_reserve_words),
+      param<&EventStoreParams::spill_folder>("spill_folder", spilling_is_operators, spill_folder_words),
+      param<&EventStoreParams::image>("image", "The image, for which room is left on the GPU"));
+};
 
 inline std::size_t bytes_of_gib(double gib) {
   return static_cast<std::size_t>(std::min(gib * 1073741824.0, 9e18));

@@ -15,6 +15,7 @@
 #include "gadgets/payloads.hpp"
 #include "gadgets/subset/event_store.hpp"
 #include "gadgets/subset/offline_updates.hpp"
+#include "gadgets/subset/pass_params.hpp"
 #include "gadgets/subset/store_params.hpp"
 #include "gadgets/subset/subset_cutter.hpp"
 #include "gadgets/subset/whole_stream.hpp"
@@ -24,42 +25,28 @@ namespace tofstream {
 namespace {
 
 struct SubsetBuilder {
-  struct Params {
+  struct Params : PassParams {
     int subsets = 0;
     SubsetCut cut = SubsetCut::time;
     std::int64_t events = 0;
     double seconds = 0;
     std::int64_t least_events = 0;
-    int iterations = 1;
-    PassRule order = PassRule::sequential;
-    std::int64_t seed = 1;
-    BackendChoice backend = BackendChoice::automatic;
     double reference_s = 1;
-    double device_reserve_gib = 4;
-    double host_reserve_gib = 4;
-    std::filesystem::path spill_folder;
     std::filesystem::path resume_from;
-    ImageParams image;
   };
-  static constexpr auto params = describe(
-      param<&Params::subsets>("subsets", range(0, 100000),
-                              "Cut the whole stream into this many subsets, once it has ended"),
-      param<&Params::cut>("cut", subset_cut_words),
-      param<&Params::events>("events", at_least(0), "Or: a subset as soon as this many events have come"),
-      param<&Params::seconds>("seconds", at_least(0), unit("s"),
-                              "Or: a subset as soon as this much scan time has come"),
-      param<&Params::least_events>("least_events", at_least(0),
-                                   "A subset grows until it has at least this many; what is left at the end "
-                                   "of the stream joins the last one; there may then be fewer than `subsets`"),
-      param<&Params::iterations>("iterations", range(1, 10000), "Passes over all subsets"),
-      param<&Params::order>("order", pass_rule_words), param<&Params::seed>("seed", at_least(0), pass_seed_words),
-      param<&Params::backend>("backend", "Where the subsets will be projected"),
-      param<&Params::reference_s>("reference_s", range(0, 1e9), unit("s"), reference_words),
-      param<&Params::device_reserve_gib>("device_reserve_gib", at_least(0), unit("GiB"), device_reserve_words),
-      param<&Params::host_reserve_gib>("host_reserve_gib", at_least(0), unit("GiB"), host_reserve_words),
-      param<&Params::spill_folder>("spill_folder", spilling_is_operators, spill_folder_words),
-      param<&Params::resume_from>("resume_from", resume_offline_words),
-      param<&Params::image>("image", "The image, for which room is left on the GPU"));
+  static constexpr auto params =
+      describe(param<&Params::subsets>("subsets", range(0, 100000),
+                                       "Cut the whole stream into this many subsets, once it has ended"),
+               param<&Params::cut>("cut", subset_cut_words),
+               param<&Params::events>("events", at_least(0), "Or: a subset as soon as this many events have come"),
+               param<&Params::seconds>("seconds", at_least(0), unit("s"),
+                                       "Or: a subset as soon as this much scan time has come"),
+               param<&Params::least_events>("least_events", at_least(0),
+                                            "A subset grows until it has at least this many; what is left at the end "
+                                            "of the stream joins the last one; there may then be fewer than `subsets`"),
+               param<&Params::reference_s>("reference_s", range(0, 1e9), unit("s"), reference_words),
+               param<&Params::resume_from>("resume_from", resume_offline_words)) +
+      PassParams::params;
   // Subsets share the events that are held; their number is not known before the scan.
   static MemoryNeed memory(const Params& p) {
     return {.message_bytes = memory_product(static_cast<std::size_t>(p.events), event_bytes),

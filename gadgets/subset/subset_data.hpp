@@ -25,7 +25,7 @@ inline MessageInfo data_between(const MessageInfo& first, MessageInfo last) {
 /// message that ended the one before, which was cut there.
 class SubsetData {
  public:
-  /// Of the subset that `message` has ended.
+  /// The data of the subset that `message` has ended.
   MessageInfo ended_by(const MessageInfo& message) {
     const auto before = std::exchange(last_, message);
     MessageInfo data = data_between(before.value_or(message), message);

@@ -17,7 +17,7 @@ struct StoredData<ViewBatch> {
     for_each_pixel_array_pair(a, b, visit);
   }
   static ViewBatch on_host(ViewBatch batch);
-  /// Of views of one kind each; for a GPU, which may have to take one after the other, of 1 GiB at most.
+  /// Each group has views of one kind; for a GPU, which may have to take one group after the other, of 1 GiB at most.
   static std::vector<std::vector<ViewBatch>> groups(std::vector<ViewBatch> batches, bool is_for_gpu);
   static ViewBatch join(const std::vector<ViewBatch>& group, Memory memory, Stream stream);
 };

@@ -44,7 +44,7 @@ class WholeStream {
   /// What an image of all that has come shows.
   std::shared_ptr<const Quantity> quantity() { return quantity_.get(reference_s_); }
   bool is_empty() const { return waiting_.empty(); }
-  /// Of what has come and is not cut yet: how many subsets it makes, its events, and their messages. Not of an empty one.
+  /// What has come and is not cut yet: how many subsets it makes, its events, and their messages. Not for an empty one.
   int subsets() const { return static_cast<int>(equal_shares().size()); }
   std::uint64_t event_count() const;
   MessageInfo data() const { return data_between(came_.front(), came_.back()); }

@@ -111,7 +111,8 @@ void require_made_by(const std::string& algorithm, const CheckpointStep& step, c
 /// would be computed from a wrong image.
 void require_finite(std::int64_t not_finite, const UpdateStep& step);
 
-/// Of the subsets' 1/s that are kept: those of large images are computed anew, which takes little of an update's time.
+/// The subsets' 1/s are kept up to this size. Those of large images are computed anew, which takes little of an
+/// update's time.
 inline constexpr std::size_t most_bytes_of_inverses = std::size_t{128} << 20;
 
 /// 1/s of each subset, computed when the subset first comes and kept for as long as it comes again, or until there is

@@ -25,7 +25,7 @@ inline constexpr auto* linger_words =
     "How long to wait, at the end, for a receiver to take the remaining frames and for monitors to leave";
 inline constexpr auto* repeat_header_words =
     "How often the header is sent again, for receivers that come late; 0: never. A monitor gets it when it connects";
-/// Of events that send() did not send, in the books.
+/// Why events were not sent, in the books.
 inline constexpr auto* not_sent_words = "not sent: the run was stopped while no receiver was there";
 inline constexpr auto* send_speed_words =
     "Pace, as a multiple of the scanner's: 1 sends as the scanner does; 0: as fast as possible";

@@ -15,7 +15,7 @@ class FrameSeries {
   bool is_empty() const { return times_.start_s.empty(); }
   const Grid& grid() const { return grid_; }
   const FrameTimes& times() const { return times_; }
-  /// Of all frames, one after the other.
+  /// The voxels of all frames, one frame after the other.
   const std::vector<float>& voxels() const { return voxels_; }
   /// Voxels of one of the frames, from 0.
   std::span<const float> voxels(std::size_t frame) const {

@@ -9,7 +9,7 @@
 
 #include "kernels/blob/blob.hpp"
 #include "kernels/blob/blob_sum.hpp"
-#include "kernels/cuda/refuse.hpp"
+#include "kernels/memory/refuse.hpp"
 
 namespace tofstream {
 

@@ -8,11 +8,11 @@
 
 #include <fmt/format.h>
 
-#include "kernels/cuda/refuse.hpp"
 #include "kernels/direct/direct_backends.hpp"
 #include "kernels/direct/paper_two_stage.hpp"
 #include "kernels/direct/two_stage.hpp"
 #include "kernels/math/units.hpp"
+#include "kernels/memory/refuse.hpp"
 
 namespace tofstream {
 

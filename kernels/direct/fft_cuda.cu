@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/cuda/check.hpp"
-#include "kernels/cuda/cufft_library.hpp"
+#include "kernels/device/cufft_library.hpp"
 #include "kernels/direct/direct_backends.hpp"
 #include "kernels/direct/direct_projector.hpp"
 #include "kernels/direct/fft_volume.hpp"

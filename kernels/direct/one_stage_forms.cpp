@@ -1,7 +1,7 @@
 // Chooses a form of one_stage on CUDA: see direct_cuda_backends.hpp.
-#include "kernels/cuda/refuse.hpp"
 #include "kernels/direct/direct_backends.hpp"
 #include "kernels/direct/direct_cuda_backends.hpp"
+#include "kernels/memory/refuse.hpp"
 
 namespace tofstream {
 

@@ -12,10 +12,10 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_reduce.h>
 
-#include "kernels/cuda/refuse.hpp"
 #include "kernels/dynamic/nested_em_voxel.hpp"
 #include "kernels/em/image_sum.hpp"
 #include "kernels/em/update_images.hpp"
+#include "kernels/memory/refuse.hpp"
 
 namespace tofstream {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/elementwise.cuh"
-#include "kernels/cuda/faults.cuh"
+#include "kernels/device/faults.cuh"
 #include "kernels/dynamic/nested_em_voxel.hpp"
 
 namespace tofstream::detail {

@@ -11,9 +11,9 @@
 #include <tbb/parallel_for.h>
 #include <tbb/parallel_reduce.h>
 
-#include "kernels/cuda/refuse.hpp"
 #include "kernels/em/em_voxel.hpp"
 #include "kernels/em/update_images.hpp"
+#include "kernels/memory/refuse.hpp"
 
 namespace tofstream {
 

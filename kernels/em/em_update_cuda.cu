@@ -4,7 +4,7 @@
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/elementwise.cuh"
-#include "kernels/cuda/faults.cuh"
+#include "kernels/device/faults.cuh"
 #include "kernels/em/em_voxel.hpp"
 
 namespace tofstream::detail {
@@ -30,17 +30,18 @@ __global__ void invert_subset(SubsetArrays arrays, std::int64_t voxels) {
   if (v < voxels) arrays.invert(v);
 }
 
-__global__ void update(EmArrays arrays, std::int64_t voxels, unsigned long long* replaced) {
-  const std::int64_t v = elementwise::element();
-  count_fault(replaced, v < voxels ? update_voxel(arrays, v) : 0);
-}
+struct UpdateVoxel {
+  EmArrays arrays;
+  __device__ VoxelCounts<1> operator()(std::int64_t v) const { return {{update_voxel(arrays, v)}}; }
+};
 
-__global__ void update_penalised(PenalisedArrays arrays, std::int64_t voxels, unsigned long long* faults) {
-  const std::int64_t v = elementwise::element();
-  const VoxelFaults here = v < voxels ? update_voxel(arrays, v) : VoxelFaults{};
-  count_fault(&faults[0], here.not_finite);
-  count_fault(&faults[1], here.limited);
-}
+struct UpdatePenalisedVoxel {
+  PenalisedArrays arrays;
+  __device__ VoxelCounts<2> operator()(std::int64_t v) const {
+    const VoxelFaults here = update_voxel(arrays, v);
+    return {{here.not_finite, here.limited}};
+  }
+};
 
 }  // namespace
 
@@ -70,19 +71,12 @@ void invert_subset_cuda(const SubsetArrays& arrays, std::int64_t voxels, Stream 
 }
 
 std::int64_t update_cuda(const EmArrays& arrays, std::int64_t voxels, Stream stream) {
-  Faults<1> replaced;
-  if (voxels > 0)
-    update<<<elementwise::blocks(voxels), elementwise::threads, 0, stream>>>(arrays, voxels, replaced.words());
-  check_launch("update the estimate");
-  return replaced.read(stream)[0];
+  return change_voxels<1>(UpdateVoxel{arrays}, voxels, "update the estimate", stream)[0];
 }
 
 UpdateFaults update_cuda(const PenalisedArrays& arrays, std::int64_t voxels, Stream stream) {
-  Faults<2> faults;
-  if (voxels > 0)
-    update_penalised<<<elementwise::blocks(voxels), elementwise::threads, 0, stream>>>(arrays, voxels, faults.words());
-  check_launch("update the estimate under a penalty");
-  const auto found = faults.read(stream);
+  const auto found =
+      change_voxels<2>(UpdatePenalisedVoxel{arrays}, voxels, "update the estimate under a penalty", stream);
   return {found[0], found[1]};
 }
 

@@ -8,9 +8,9 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
-#include "kernels/cuda/refuse.hpp"
 #include "kernels/em/image_sum_voxel.hpp"
 #include "kernels/em/update_images.hpp"
+#include "kernels/memory/refuse.hpp"
 
 namespace tofstream {
 

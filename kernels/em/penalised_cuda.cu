@@ -1,41 +1,32 @@
 // The updates of penalised EM and of BSREM on a CUDA device: see map_em_update.hpp and bsrem_update.hpp.
-#include "kernels/cuda/check.hpp"
-#include "kernels/cuda/elementwise.cuh"
-#include "kernels/cuda/faults.cuh"
+#include "kernels/device/faults.cuh"
 #include "kernels/em/bsrem_voxel.hpp"
 #include "kernels/em/map_em_voxel.hpp"
 
 namespace tofstream::detail {
 namespace {
 
-__global__ void update_map_em(MapEmArrays arrays, std::int64_t voxels, unsigned long long* replaced) {
-  const std::int64_t v = elementwise::element();
-  count_fault(replaced, v < voxels ? map_em_voxel(arrays, v) : 0);
-}
+struct UpdateMapEmVoxel {
+  MapEmArrays arrays;
+  __device__ VoxelCounts<1> operator()(std::int64_t v) const { return {{map_em_voxel(arrays, v)}}; }
+};
 
-__global__ void update_bsrem(BsremArrays arrays, std::int64_t voxels, unsigned long long* faults) {
-  const std::int64_t v = elementwise::element();
-  const BsremVoxel here = v < voxels ? bsrem_voxel(arrays, v) : BsremVoxel{};
-  count_fault(&faults[0], here.not_finite);
-  count_fault(&faults[1], here.bounded);
-}
+struct UpdateBsremVoxel {
+  BsremArrays arrays;
+  __device__ VoxelCounts<2> operator()(std::int64_t v) const {
+    const BsremVoxel here = bsrem_voxel(arrays, v);
+    return {{here.not_finite, here.bounded}};
+  }
+};
 
 }  // namespace
 
 std::int64_t map_em_cuda(const MapEmArrays& arrays, std::int64_t voxels, Stream stream) {
-  Faults<1> replaced;
-  if (voxels > 0)
-    update_map_em<<<elementwise::blocks(voxels), elementwise::threads, 0, stream>>>(arrays, voxels, replaced.words());
-  check_launch("update the estimate by its surrogate");
-  return replaced.read(stream)[0];
+  return change_voxels<1>(UpdateMapEmVoxel{arrays}, voxels, "update the estimate by its surrogate", stream)[0];
 }
 
 BsremFaults bsrem_cuda(const BsremArrays& arrays, std::int64_t voxels, Stream stream) {
-  Faults<2> faults;
-  if (voxels > 0)
-    update_bsrem<<<elementwise::blocks(voxels), elementwise::threads, 0, stream>>>(arrays, voxels, faults.words());
-  check_launch("update the estimate by BSREM");
-  const auto found = faults.read(stream);
+  const auto found = change_voxels<2>(UpdateBsremVoxel{arrays}, voxels, "update the estimate by BSREM", stream);
   return {found[0], found[1]};
 }
 

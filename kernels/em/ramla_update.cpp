@@ -9,10 +9,10 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_reduce.h>
 
-#include "kernels/cuda/refuse.hpp"
 #include "kernels/em/em_voxel.hpp"
 #include "kernels/em/ramla_voxel.hpp"
 #include "kernels/em/update_images.hpp"
+#include "kernels/memory/refuse.hpp"
 
 namespace tofstream {
 

@@ -7,9 +7,9 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_reduce.h>
 
-#include "kernels/cuda/refuse.hpp"
 #include "kernels/em/relative_change_voxel.hpp"
 #include "kernels/em/update_images.hpp"
+#include "kernels/memory/refuse.hpp"
 
 namespace tofstream {
 namespace {

@@ -10,9 +10,9 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
-#include "kernels/cuda/refuse.hpp"
 #include "kernels/filter/gaussian_lines.hpp"
 #include "kernels/math/units.hpp"
+#include "kernels/memory/refuse.hpp"
 
 namespace tofstream {
 

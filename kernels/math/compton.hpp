@@ -5,6 +5,7 @@
 #include <concepts>
 
 #include "kernels/math/host_device.hpp"
+#include "kernels/math/units.hpp"
 
 namespace tofstream {
 
@@ -39,7 +40,7 @@ struct EnergyAcceptance {
 
   /// The share of photons of this energy that is accepted.
   TOFSTREAM_HOST_DEVICE double share(double energy_keV) const {
-    constexpr double fwhm_per_sigma = 2.3548200450309493, root_of_two = 1.4142135623730951;
+    constexpr double root_of_two = 1.4142135623730951;
     const double at_511 = resolution * electron_keV / fwhm_per_sigma, ratio = energy_keV / electron_keV;
     const double sigma = root_of_two * at_511 * (is_share_of_energy ? ratio : std::sqrt(ratio));
     return 0.5 * (std::erf((high_keV - energy_keV) / sigma) - std::erf((low_keV - energy_keV) / sigma));

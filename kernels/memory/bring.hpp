@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cuda/device.hpp"
+#include "kernels/memory/device.hpp"
 #include "kernels/memory/memory.hpp"
 
 namespace tofstream {

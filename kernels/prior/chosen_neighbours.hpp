@@ -9,7 +9,7 @@
 
 namespace tofstream {
 
-/// Of each voxel a bit a neighbour, x fastest from (-1, -1, -1): those that it has chosen.
+/// The neighbours that each voxel has chosen: a bit a neighbour, x fastest from (-1, -1, -1).
 class ChosenNeighbours {
  public:
   /// The `count` of the 26 neighbours, fewer at the border, whose values in `anatomy` are nearest to a voxel's own; of

@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include "kernels/cuda/refuse.hpp"
+#include "kernels/memory/refuse.hpp"
 #include "kernels/prior/chosen_neighbours.hpp"
 #include "kernels/prior/neighbour_rows.hpp"
 #include "kernels/prior/prior_cuda.hpp"

@@ -9,7 +9,7 @@
 
 #include <tbb/parallel_for.h>
 
-#include "kernels/cuda/refuse.hpp"
+#include "kernels/memory/refuse.hpp"
 #include "kernels/project/view_pixel.hpp"
 
 namespace tofstream {

@@ -11,9 +11,9 @@
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
 
-#include "kernels/cuda/refuse.hpp"
 #include "kernels/filter/gaussian_psf.hpp"
 #include "kernels/math/units.hpp"
+#include "kernels/memory/refuse.hpp"
 #include "kernels/psf/transverse_weights.hpp"
 
 namespace tofstream {

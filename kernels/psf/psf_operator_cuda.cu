@@ -79,7 +79,7 @@ struct MixedProfiles {
   float part[slices];
   bool are_alike = true;
 
-  /// Of slices from z on; those beyond the image have the weights of its last or first.
+  /// The profiles of slices from z on; those beyond the image have the weights of its last or first.
   __device__ MixedProfiles(const TapStage& stage, int z) {
 #pragma unroll
     for (int k = 0; k < slices; ++k) {

@@ -14,7 +14,7 @@
 
 #include <fmt/format.h>
 
-#include "kernels/cuda/refuse.hpp"
+#include "kernels/memory/refuse.hpp"
 #include "kernels/sort/order.hpp"
 
 namespace tofstream {

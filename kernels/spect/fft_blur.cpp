@@ -35,7 +35,7 @@ class PlaneFft {
   int rows() const { return rows_; }
   std::size_t spectrum_size() const { return size(kept_) * size(columns_); }
 
-  /// Of `rows` rows of the columns in `range`, the others being 0.
+  /// Transforms `rows` rows of the columns in `range`; the others are 0.
   void forward(const float* plane, std::int64_t stride, ColumnRange range, int rows, Spectrum& spectrum) {
     spectrum.assign(spectrum_size(), Complex());
     for (int c = range.begin; c < range.end; c += 2) {

@@ -44,7 +44,7 @@ enum class Footprint {
 /// The footprints of all lattice points of a view, across the axis.
 class ViewTaps {
  public:
-  /// Of planes from `first` on; `support`: 1 where a column of the image counts.
+  /// The footprints on planes from `first` on; `support`: 1 where a column of the image counts.
   ViewTaps(const ViewLattice& lattice, const LatticeView& view, const Grid& grid, const std::vector<char>& support,
            Footprint kind, int first);
 

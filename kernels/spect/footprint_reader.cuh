@@ -38,7 +38,7 @@ __device__ inline void put_four(float* values, std::int64_t offset, float4 value
 struct PairedRows {
   float4 of_even, of_odd;  // of the even lane's column, and of the odd one's
 
-  /// Of a lane's first four rows and of the others. All lanes of the warp call.
+  /// Pairs a lane's first four rows with the others. All lanes of the warp call.
   __device__ PairedRows(float4 first, float4 others) {
     const bool is_odd = threadIdx.x % 2 != 0;
     const float4 given = is_odd ? first : others;

@@ -121,17 +121,10 @@ class GeneralCuda final : public ViewProjector {
   }
 
   void add_sensitivity(const Views& views, float* image, Stream stream) override {
-    Buffer<float> efficiency(Memory::device, views.count, stream);
-    view_efficiencies(views, efficiency.data(), Backend::cuda, stream);
-    back(views, efficiency.data(), image, stream);
+    add_efficiencies(*this, views, image, stream);
   }
 
-  Image support() const override {
-    Image image = Image::zeros(grid_);
-    for (std::int64_t v = 0; v < grid_.voxels(); ++v)
-      image.voxels[v] = support_host_[static_cast<std::size_t>(v % grid_.stride(2))] ? 1.0f : 0.0f;
-    return image;
-  }
+  Image support() const override { return support_image(grid_, support_host_); }
 
  private:
   /// The height and radius that views share which are projected together; 0 for a radius that may differ.

@@ -25,7 +25,7 @@ struct PlaneRanges {
   __device__ int2 of(const ViewLattice& lattice, int place, int k) const {
     return values[place * (lattice.last - lattice.first + 1) + k - lattice.first];
   }
-  /// Of planes [begin, end) together; none: y is not above x.
+  /// The range of planes [begin, end) together; none: y is not above x.
   __device__ int2 of_all(const ViewLattice& lattice, int place, int begin, int end) const {
     int2 all{lattice.columns(), 0};
     for (int k = begin; k < end; ++k) {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "kernels/cuda/check.hpp"
-#include "kernels/cuda/cufft_library.hpp"
 #include "kernels/cuda/elementwise.cuh"
+#include "kernels/device/cufft_library.hpp"
 #include "kernels/math/fft_size.hpp"
 #include "kernels/spect/footprint_reader.cuh"
 #include "kernels/spect/general_footprint.cuh"

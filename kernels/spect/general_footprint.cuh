@@ -59,7 +59,7 @@ struct FootprintOf {
     return snapped((u_mm - look.centre_u_mm) / (scale * lattice.pu) + lattice.middle_column());
   }
 
-  /// Of a point in a plane before the collimator's face, and a voxel of the image.
+  /// The weight of a voxel of the image at a point in a plane before the collimator's face.
   __device__ float weight(int k, int c, int x, int y) const {
     if constexpr (interpolates) {
       const double2 at = voxel_at(k, c);

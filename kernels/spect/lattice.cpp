@@ -138,6 +138,13 @@ std::vector<char> support_of(const Grid& grid, bool box) {
   return support;
 }
 
+Image support_image(const Grid& grid, const std::vector<char>& support) {
+  Image image = Image::zeros(grid);
+  for (std::int64_t v = 0; v < grid.voxels(); ++v)
+    image.voxels[v] = support[static_cast<std::size_t>(v % grid.stride(2))] ? 1.0f : 0.0f;
+  return image;
+}
+
 ViewLattice lattice_of(const Grid& grid, const ViewSet& set, const SpectSettings& settings) {
   ViewLattice lattice;
   lattice.nu = set.size[0];

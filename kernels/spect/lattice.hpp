@@ -72,6 +72,8 @@ TOFSTREAM_HOST_DEVICE inline double snapped(double position) {
 
 /// 1 in voxels (x, y) of the image, x fastest: those whose centre lies in the cylinder inscribed in the grid, or all.
 std::vector<char> support_of(const Grid& grid, bool box);
+/// The same as an image of ones and zeros.
+Image support_image(const Grid& grid, const std::vector<char>& support);
 
 /// Whether voxels' counts are shared out between lattice points, and not interpolated.
 inline bool is_conserving(const SpectSettings& settings) {

@@ -277,10 +277,7 @@ void RotationReference::add_sensitivity(const Views& views, float* image, Stream
 }
 
 Image RotationReference::support() const {
-  Image image = Image::zeros(grid_);
-  for (std::int64_t v = 0; v < grid_.voxels(); ++v)
-    image.voxels[v] = support_[static_cast<std::size_t>(v % grid_.stride(2))] ? 1.0f : 0.0f;
-  return image;
+  return support_image(grid_, support_);
 }
 
 std::unique_ptr<ViewProjector> make_rotation_reference(const Grid& grid, const ViewSet& set,

@@ -8,7 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "kernels/cuda/refuse.hpp"
+#include "kernels/memory/refuse.hpp"
+#include "kernels/project/view_ratio.hpp"
 #include "kernels/spect/lattice.hpp"
 #include "kernels/spect/spect_backends.hpp"
 
@@ -69,6 +70,12 @@ void validate(const Grid& grid, const ViewSet& set, const SpectSettings& setting
     throw std::invalid_argument(
         fmt::format("psf.table has kernels of pixels, and voxels are smaller: take image.voxel_mm {:g}",
                     std::max(set.pixel_mm.x, set.pixel_mm.y)));
+}
+
+void add_efficiencies(ViewProjector& projector, const Views& views, float* image, Stream stream) {
+  Buffer<float> efficiency(memory_of(projector.backend()), views.count, stream);
+  view_efficiencies(views, efficiency.data(), projector.backend(), stream);
+  projector.back(views, efficiency.data(), image, stream);
 }
 
 void require_views_of(const ViewSet& set, const Views& views) {

@@ -8,7 +8,7 @@
 
 namespace tofstream {
 
-/// Of the planes of a group of views, which A^T keeps at a time; one view's may be more.
+/// A^T keeps the planes of a group of views at a time, of at most this size; one view's may be more.
 inline constexpr std::size_t most_bytes_of_planes_cpu = std::size_t{256} << 20;
 inline constexpr std::size_t most_views_a_group_cpu = 8;
 
@@ -26,6 +26,9 @@ std::unique_ptr<ViewProjector> make_rotation_cuda(const Grid& grid, const ViewSe
 /// The same for all settings: slower, by the rotated planes of a group of views in memory.
 std::unique_ptr<ViewProjector> make_rotation_general_cuda(const Grid& grid, const ViewSet& set,
                                                           const SpectSettings& settings);
+
+/// add_sensitivity() of the backends: back projects the views' efficiencies.
+void add_efficiencies(ViewProjector& projector, const Views& views, float* image, Stream stream);
 
 /// Throws std::invalid_argument unless the views are of a set with the geometry that the projector was made for.
 void require_views_of(const ViewSet& set, const Views& views);

@@ -301,17 +301,10 @@ class CpuRotationProjector final : public ViewProjector {
   }
 
   void add_sensitivity(const Views& views, float* image, Stream) override {
-    std::vector<float> efficiency(static_cast<std::size_t>(views.count));
-    view_efficiencies(views, efficiency.data(), Backend::cpu);
-    back(views, efficiency.data(), image, nullptr);
+    add_efficiencies(*this, views, image, nullptr);
   }
 
-  Image support() const override {
-    Image image = Image::zeros(setup_.grid);
-    for (std::int64_t v = 0; v < setup_.grid.voxels(); ++v)
-      image.voxels[v] = setup_.support[static_cast<std::size_t>(v % setup_.grid.stride(2))] ? 1.0f : 0.0f;
-    return image;
-  }
+  Image support() const override { return support_image(setup_.grid, setup_.support); }
 
  private:
   /// Views whose planes are in memory at the same time; fewer of a large image. Their sum goes into the image's before

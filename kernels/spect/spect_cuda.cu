@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/cuda/check.hpp"
-#include "kernels/cuda/launch_graphs.hpp"
+#include "kernels/device/launch_graphs.hpp"
 #include "kernels/project/view_ratio.hpp"
 #include "kernels/spect/plane_kernels.hpp"
 #include "kernels/spect/row_table.cuh"
@@ -157,17 +157,10 @@ class RotationCuda final : public ViewProjector {
   }
 
   void add_sensitivity(const Views& views, float* image, Stream stream) override {
-    Buffer<float> efficiency(Memory::device, views.count, stream);
-    view_efficiencies(views, efficiency.data(), Backend::cuda, stream);
-    back(views, efficiency.data(), image, stream);
+    add_efficiencies(*this, views, image, stream);
   }
 
-  Image support() const override {
-    Image image = Image::zeros(grid_);
-    for (std::int64_t v = 0; v < grid_.voxels(); ++v)
-      image.voxels[v] = support_host_[static_cast<std::size_t>(v % grid_.stride(2))] ? 1.0f : 0.0f;
-    return image;
-  }
+  Image support() const override { return support_image(grid_, support_host_); }
 
  private:
   /// The members' numbers on the device, for the time of a pass.

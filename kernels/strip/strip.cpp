@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "kernels/cuda/refuse.hpp"
+#include "kernels/memory/refuse.hpp"
 #include "kernels/strip/strip_backends.hpp"
 
 namespace tofstream {

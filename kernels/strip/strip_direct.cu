@@ -2,7 +2,7 @@
 // with the image and the sums in global memory. One warp an event also serves forward and back projection alone, and
 // images that do not fit shared memory.
 #include "kernels/cuda/check.hpp"
-#include "kernels/cuda/device.hpp"
+#include "kernels/memory/device.hpp"
 #include "kernels/strip/strip_cuda.cuh"
 #include "kernels/strip/strip_device.cuh"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernels/cuda/check.hpp"
-#include "kernels/cuda/device.hpp"
+#include "kernels/memory/device.hpp"
 #include "kernels/strip/sensitivity.hpp"
 #include "kernels/strip/strip_cuda.cuh"
 #include "kernels/strip/warp_rows.cuh"

@@ -18,6 +18,7 @@ struct Conditions {
   bool is_empty() const { return !live && !poses; }
 };
 
+/// The batch's own live pattern and poses.
 Conditions conditions_of(const EventBatch& batch);
 
 /// The mean of conditions, each weighted with the exposed time that it holds for.

@@ -1,4 +1,6 @@
 // The resolved pipeline that run.json keeps: fed back, it gives the same pipeline.
+#include <nlohmann/json.hpp>
+
 #include "config_support.hpp"
 #include "core/gadget/value_json.hpp"
 

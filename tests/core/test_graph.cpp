@@ -1,5 +1,7 @@
 // Figures of a pipeline: the whole Mermaid and DOT of a small one with feedback, frames of nested ones, names that
 // would be markup.
+#include <nlohmann/json.hpp>
+
 #include "config_support.hpp"
 #include "core/describe/graph_text.hpp"
 

@@ -1,4 +1,6 @@
 // The estimate of a pipeline's memory before it runs: gadgets, edges, totals, and the message if it does not fit.
+#include <nlohmann/json.hpp>
+
 #include "config_support.hpp"
 #include "core/pipeline/memory_estimate.hpp"
 

@@ -1,4 +1,6 @@
 // Parameters: every type is read, written, limited and described by one declaration.
+#include <nlohmann/json.hpp>
+
 #include "core/describe/describe_text.hpp"
 #include "core/gadget/value_json.hpp"
 #include "gadgets.hpp"

@@ -57,7 +57,7 @@ void read_views(std::string_view text) {
   if (views != reader->views()) std::abort();
 }
 
-// Of PET, with as many bytes of data as the header describes.
+// Reads a PET header with as many bytes of data as it describes.
 void read_bins(std::string_view text) {
   static const PrivateTemporaryFolder folder;
   interfile::ProjectionHeader header = interfile::parse_projection_header(text, folder.path() / "pet.hs");

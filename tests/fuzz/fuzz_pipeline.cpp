@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include <nlohmann/json.hpp>
+
 #include "core/gadget.hpp"
 #include "core/gadget/value_json.hpp"
 #include "core/pipeline/memory_estimate.hpp"

@@ -28,7 +28,7 @@ inline EventBatch numbered_batch(int first, int count, double start_s, double du
   return partition_and_sort(std::move(batch), Backend::cpu, nullptr, {.key = SortKey::tof_centre});
 }
 
-/// Of a subset's events, ascending.
+/// The numbers of a subset's events, ascending.
 inline std::vector<int> numbers(const EventSubset& subset) {
   std::vector<int> all;
   for (const auto& batch : subset.batches)

@@ -173,7 +173,7 @@ TEST_CASE("SVRG ends at MAP-EM's image with steps that stay as long, in any orde
     CHECK(random < 0.01);
     CHECK(svrg < 0.5 * bsrem);
   }
-  // Of few events a subset is so unlike the others that long steps run away, which the run says.
+  // A subset of few events is so unlike the others that long steps run away, which the run says.
   const PenalisedResult away = result_of({.prior = every_prior[0],
                                           .update = "use: svrg_update, relaxation: 1",
                                           .subsets = 4,

@@ -67,7 +67,7 @@ PriorRun run_prior(const std::string& yaml) {
   return made;
 }
 
-/// Of neighbours along x, relative to the mean.
+/// The difference of neighbours along x, relative to the mean.
 double roughness(const std::vector<float>& image) {
   double sum = 0, all = 0;
   for (std::size_t v = 0; v < image.size(); ++v) {

@@ -181,7 +181,7 @@ TEST_CASE("a first header that is damaged is refused, and the next one is waited
 
 namespace {
 
-/// Of a sender that was killed: without the end.
+/// The frames of a sender that was killed: without the end.
 std::vector<Bytes> broken_off(StreamMaker& maker) {
   auto frames = maker.end();
   frames.pop_back();

@@ -46,8 +46,8 @@ TEST_CASE("PETSIRD geometry: the element's transform comes first, then the modul
 
 TEST_CASE("PETSIRD geometry: gantryAlignment is applied on request only") {
   ScannerInformation scanner = toy::scanner();
-  check_near(bin_centre(scanner, {0, 0}, Frame::aligned), {110, -2, -52});
+  check_near(bin_centre(scanner, {0, 0}, PositionFrame::aligned), {110, -2, -52});
   scanner.gantry_alignment.reset();
-  check_near(bin_centre(scanner, {0, 0}, Frame::aligned), {110, -2, -2});
+  check_near(bin_centre(scanner, {0, 0}, PositionFrame::aligned), {110, -2, -2});
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -1,4 +1,6 @@
 // What a header says about scale and corrections, in our simulations and in other files.
+#include <nlohmann/json.hpp>
+
 #include "gadgets/io/petsird/quantity.hpp"
 #include "gadgets/io/quantity_json.hpp"
 #include "gadgets/ring/io/from_ring.hpp"

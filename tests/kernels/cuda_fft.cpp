@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include "kernels/cuda/cufft_library.hpp"
+#include "kernels/device/cufft_library.hpp"
 #include "tests/kernels/projector_support.hpp"
 #include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"

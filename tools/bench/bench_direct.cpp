@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "kernels/cuda/stopwatch.hpp"
+#include "kernels/device/stopwatch.hpp"
 #include "kernels/direct/deposit.hpp"
 #include "kernels/direct/direct.hpp"
 #include "kernels/direct/reference.hpp"

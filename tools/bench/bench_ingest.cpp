@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "core/base/private_folder.hpp"
 #include "core/run/engine.hpp"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "kernels/blob/blob.hpp"
-#include "kernels/cuda/stopwatch.hpp"
+#include "kernels/device/stopwatch.hpp"
 #include "kernels/ring/tor/tor.hpp"
 #include "kernels/types/image.hpp"
 #include "tools/bench/bench.hpp"

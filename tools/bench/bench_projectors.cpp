@@ -12,7 +12,7 @@
 #include <tbb/global_control.h>
 #include <tbb/task_arena.h>
 
-#include "kernels/cuda/stopwatch.hpp"
+#include "kernels/device/stopwatch.hpp"
 #include "kernels/ring/blob/blob_projector.hpp"
 #include "kernels/ring/joseph/joseph.hpp"
 #include "kernels/ring/simulate/workloads.hpp"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <oneapi/tbb/flow_graph.h>
 
 #include "core/base/private_folder.hpp"

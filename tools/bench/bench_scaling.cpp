@@ -279,7 +279,7 @@ ordered_json measure_sensitivity(const ScalingOptions& options, const Scanner& s
   return all;
 }
 
-/// Of a cluster, from the results of one host.
+/// Predicts the times of a cluster from the results of one host.
 void predict(const ScalingOptions& options, const ordered_json& measured) {
   const Cluster cluster = from_input([&] { return read_cluster(options.predict); });
   const ordered_json rows = from_input([&] { return predicted(measured, cluster); });

@@ -15,8 +15,8 @@
 
 #include "gadgets/subset/pass_order.hpp"
 #include "gadgets/subset/view_groups.hpp"
-#include "kernels/cuda/cufft_library.hpp"
-#include "kernels/cuda/stopwatch.hpp"
+#include "kernels/device/cufft_library.hpp"
+#include "kernels/device/stopwatch.hpp"
 #include "kernels/em/em_update.hpp"
 #include "kernels/spect/spect.hpp"
 #include "tools/bench/bench.hpp"

@@ -90,7 +90,7 @@ void measure_penalised(Given& given, ImageRows& rows) {
             .images = 10});
 }
 
-/// Of Patlak's plot: back projections are read in every inner step, and must come from memory once.
+/// The joint update by Patlak's plot: back projections are read in every inner step, and must come from memory once.
 void measure_joint(const Given& given, ImageRows& rows) {
   constexpr int frames = 24;
   std::vector<Image> coefficients(2, given.estimate), backs(frames, given.back);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "kernels/math/units.hpp"
 #include "tools/bench/direct_timing.hpp"

@@ -2,7 +2,7 @@
 // and by ours, beside their figures.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "kernels/memory/memory.hpp"
 

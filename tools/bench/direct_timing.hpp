@@ -21,7 +21,7 @@ struct DirectTimed {
 /// Medians, in ms, of one projection of the views, the data lying where the operator works.
 double forward_ms(const DirectTimed& timed, Backend backend, int repeats);
 double back_ms(const DirectTimed& timed, Backend backend, int repeats);
-/// Of an iteration of block RAMLA: forward, ratio, back and update of one view after the other.
+/// The time of an iteration of block RAMLA: forward, ratio, back and update of one view after the other.
 double iteration_ms(const DirectTimed& timed, Backend backend, int repeats);
 
 }  // namespace tofstream::command

@@ -5,6 +5,8 @@
 #include <string>
 #include <thread>
 
+#include <nlohmann/json.hpp>
+
 #include "core/base/version.hpp"
 #include "kernels/memory/memory.hpp"
 

@@ -1,7 +1,7 @@
 // What a result was measured on.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 namespace tofstream::command {
 

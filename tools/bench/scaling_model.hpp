@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "core/value/params.hpp"
 

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "kernels/analysis/compare.hpp"
 #include "kernels/ring/sensitivity/sensitivity.hpp"

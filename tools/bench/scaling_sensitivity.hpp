@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "kernels/project/list_mode_projector.hpp"
 #include "kernels/types/scanner.hpp"

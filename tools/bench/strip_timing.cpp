@@ -8,7 +8,7 @@
 #include "gadgets/io/shared_files.hpp"
 #include "gadgets/io/yaml/phantom_yaml.hpp"
 #include "kernels/analysis/compare.hpp"
-#include "kernels/cuda/stopwatch.hpp"
+#include "kernels/device/stopwatch.hpp"
 #include "kernels/em/em_update.hpp"
 #include "kernels/project/expectation.hpp"
 #include "kernels/project/reference.hpp"

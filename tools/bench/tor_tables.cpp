@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "kernels/analysis/compare.hpp"
-#include "kernels/cuda/device.hpp"
+#include "kernels/memory/device.hpp"
 #include "tools/bench/paper_tables.hpp"
 #include "tools/bench/tor_timing.hpp"
 #include "tools/bench/verdict.hpp"

@@ -6,7 +6,7 @@
 #include <tbb/global_control.h>
 #include <tbb/task_arena.h>
 
-#include "kernels/cuda/stopwatch.hpp"
+#include "kernels/device/stopwatch.hpp"
 #include "kernels/em/em_update.hpp"
 #include "kernels/ring/simulate/workloads.hpp"
 #include "kernels/ring/tor/paper/iteration.hpp"

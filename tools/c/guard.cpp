@@ -11,8 +11,8 @@
 #include "core/base/log.hpp"
 #include "core/base/version.hpp"
 #include "core/value/value.hpp"
-#include "kernels/cuda/pointer_place.hpp"
 #include "kernels/memory/memory.hpp"
+#include "kernels/memory/pointer_place.hpp"
 
 namespace tofstream::c_api {
 namespace {

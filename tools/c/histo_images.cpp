@@ -24,7 +24,7 @@ std::int64_t checked_lines(std::int64_t most_lines, const char* argument) {
   throw Wrong(fmt::format("{} is {}: it must be at least {}, or 0 for {}", argument, most_lines, fewest, usual));
 }
 
-// Of the coincidences of these detectors: the scanner's where none is given, and all its modules have one.
+// The coincidence window of these detectors: the scanner's where none is given and all its modules have one.
 float window_of(float given_mm, const Scanner& scanner) {
   if (!(given_mm >= 0 && std::isfinite(given_mm)))
     throw Wrong(fmt::format("from.window_mm is {}: give a length, or 0 for the scanner's", given_mm));

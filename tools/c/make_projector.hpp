@@ -33,6 +33,7 @@ const DoublePrecision<typename Data::View>& in_double_of(const MadeProjector<Dat
   return *made.in_double;
 }
 
+/// What a projector reported of itself when it was made: "key: value" a line.
 std::string report_of(const GadgetRecord& record);
 
 /// Throws OutOfMemory where a reference's images would take more than there is, which the system might only notice later.

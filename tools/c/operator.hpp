@@ -10,7 +10,7 @@
 
 #include "gadgets/io/memory_images.hpp"
 #include "gadgets/step/event_views.hpp"
-#include "kernels/cuda/work_stream.hpp"
+#include "kernels/device/work_stream.hpp"
 #include "kernels/memory/memory.hpp"
 #include "kernels/types/grid.hpp"
 #include "tools/c/tofstream.h"
@@ -52,11 +52,11 @@ class Operator {
   virtual std::vector<double> forward(std::span<const double> image) = 0;
   virtual std::vector<double> back(std::span<const double> data) = 0;
   virtual std::unique_ptr<Operator> part(int part, int parts) const = 0;
-  /// Of histo-images: data = those of the events. Others throw Wrong.
+  /// For histo-images: data = the events' histo-images. Other operators throw Wrong.
   virtual LaidDown deposit(const EventView& events, bool nearest, float* data, Stream stream);
-  /// Of histo-images: data = what the scanner's lines make of each point (EventViews::terms). Others throw Wrong.
+  /// For histo-images: data = what the scanner's lines make of each point (EventViews::terms). Others throw Wrong.
   virtual LinesOfViews terms(const Scanner& scanner, const ScannerLinesSettings& settings, float* data, Stream stream);
-  /// Of histo-images: data = the randoms that are expected at each point (EventViews::randoms). Others throw Wrong.
+  /// For histo-images: data = the randoms expected at each point (EventViews::randoms). Other operators throw Wrong.
   virtual void randoms(const RandomsOfViews& randoms, float* data, Stream stream);
 };
 
@@ -90,6 +90,7 @@ namespace tofstream::c_api {
 /// Copies. Throws Wrong for an array that cannot be, or is not in host memory.
 std::shared_ptr<const NamedImages> images_of(const tof_array* arrays, std::size_t count);
 
+/// Whether its projector works on a GPU.
 bool is_on_device(const tof_operator& op);
 
 /// Calls queue(stream) where the operator's work is queued between the caller's.

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "core/describe/describe_markdown.hpp"
 #include "core/describe/describe_text.hpp"

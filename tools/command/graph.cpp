@@ -3,6 +3,7 @@
 #include <memory>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "core/describe/graph_text.hpp"
 #include "tools/command/commands.hpp"

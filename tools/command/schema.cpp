@@ -3,6 +3,8 @@
 
 #include <memory>
 
+#include <nlohmann/json.hpp>
+
 #include "tools/command/commands.hpp"
 #include "tools/command/deliver.hpp"
 

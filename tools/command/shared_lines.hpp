@@ -12,8 +12,8 @@ struct SharedLine {
   std::filesystem::path file;
 };
 
-/// Of "pipelines" the first sentence of the file's comment, of "scanners" and "phantoms" their description; sorted by
-/// name. Those that cannot be read have no words.
+/// What the files of a kind say of themselves, sorted by name: "pipelines" by the first sentence of the file's comment,
+/// "scanners" and "phantoms" by their description. Those that cannot be read have no words.
 std::vector<SharedLine> shared_lines(const std::string& kind);
 
 /// The first sentence of the comment at the top of a pipeline's text, without its full stop; empty where there is none.

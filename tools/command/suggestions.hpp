@@ -7,7 +7,7 @@
 
 namespace tofstream::command {
 
-/// Of "pipelines", "scanners" or "phantoms", those that come with tofstream.
+/// Those that come with tofstream; `kind`: "pipelines", "scanners" or "phantoms".
 Suggest suggest_shared(std::string kind);
 
 /// The gadgets there are, those of plug-ins too.

@@ -50,6 +50,7 @@ struct EntryHeader {
   friend bool operator==(const EntryHeader&, const EntryHeader&) = default;
 };
 
+/// The bytes of a header as they stand in the file, with its checksum.
 std::array<std::byte, segment_header_bytes> encode(const SegmentHeader& header);
 std::array<std::byte, entry_header_bytes> encode(const EntryHeader& header);
 

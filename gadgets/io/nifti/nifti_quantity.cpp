@@ -1,6 +1,8 @@
 // The quantity in an image's provenance: see nifti_quantity.hpp.
 #include "gadgets/io/nifti/nifti_quantity.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "gadgets/io/nifti/nifti.hpp"
 #include "gadgets/io/quantity_json.hpp"
 

@@ -61,7 +61,7 @@ Point moved_by(const Transform& transform, const Point& point) {
 }
 
 Point crystal_centre(const ScannerInformation& scanner, std::size_t type, std::uint32_t module, std::uint32_t element,
-                     Frame frame) {
+                     PositionFrame frame) {
   const BinCounts counts = bin_counts(scanner, type);
   if (module >= counts.modules || element >= counts.elements) {
     throw Error(
@@ -73,11 +73,11 @@ Point crystal_centre(const ScannerInformation& scanner, std::size_t type, std::u
   const auto& elements = modules.object.detecting_elements;
   const Point in_module = moved_by(elements.transforms[element], mean_corner(elements.object.shape));
   const Point in_gantry = moved_by(modules.transforms[module], in_module);
-  const bool align = frame == Frame::aligned && scanner.gantry_alignment;
+  const bool align = frame == PositionFrame::aligned && scanner.gantry_alignment;
   return align ? moved_by(*scanner.gantry_alignment, in_gantry) : in_gantry;
 }
 
-Point bin_centre(const ScannerInformation& scanner, DetectionBin bin, Frame frame) {
+Point bin_centre(const ScannerInformation& scanner, DetectionBin bin, PositionFrame frame) {
   const BinCounts counts = bin_counts(scanner, bin.type);
   if (bin.bin >= counts.bins()) {
     throw Error(fmt::format("PETSIRD scanner has {} detection bins of type {}; there is no bin {}", counts.bins(),
@@ -97,7 +97,7 @@ DetectionBin nth_bin(const ScannerInformation& scanner, std::uint64_t number) {
   throw Error(fmt::format("PETSIRD scanner has {} detection bins; there is no bin {}", before, number));
 }
 
-std::vector<Point> crystal_centres(const ScannerInformation& scanner, std::size_t type, Frame frame) {
+std::vector<Point> crystal_centres(const ScannerInformation& scanner, std::size_t type, PositionFrame frame) {
   const BinCounts counts = bin_counts(scanner, type);
   std::vector<Point> centres;
   centres.reserve(counts.crystals());

@@ -31,12 +31,14 @@ struct ExpandedBin {
   bool operator==(const ExpandedBin&) const = default;
 };
 
+/// How many types of modules the scanner has.
 std::size_t module_types(const ScannerInformation& scanner);
 /// The sizes of one type of module. Throws Error if the scanner has no such type.
 BinCounts bin_counts(const ScannerInformation& scanner, std::size_t type);
 /// All detection bins of all types.
 std::uint64_t detection_bins(const ScannerInformation& scanner);
 
+/// A bin taken apart, and put together again, as the top of this file says.
 ExpandedBin expand_bin(const BinCounts& counts, std::uint32_t bin);
 std::uint32_t compose_bin(const BinCounts& counts, const ExpandedBin& expanded);
 
@@ -53,16 +55,18 @@ DetectionBin nth_bin(const ScannerInformation& scanner, std::uint64_t number);
 /// Which coordinates a position is in. An image lives in those of the gantry, so that is what is
 /// used; the header's gantryAlignment, which leads on to those of a CT or MR, is for registration
 /// only.
-enum class Frame { gantry, aligned };
+enum class PositionFrame { gantry, aligned };
 
 /// The mean of a crystal's eight corners, mm: element transform first, then the module's.
 Point crystal_centre(const ScannerInformation& scanner, std::size_t type, std::uint32_t module, std::uint32_t element,
-                     Frame frame = Frame::gantry);
+                     PositionFrame frame = PositionFrame::gantry);
 /// The centre of the crystal of a detection bin, mm. Throws Error if the type has no such bin.
-Point bin_centre(const ScannerInformation& scanner, DetectionBin bin, Frame frame = Frame::gantry);
+Point bin_centre(const ScannerInformation& scanner, DetectionBin bin, PositionFrame frame = PositionFrame::gantry);
 /// The centres of all crystals of a type, at [module*elements + element].
-std::vector<Point> crystal_centres(const ScannerInformation& scanner, std::size_t type, Frame frame = Frame::gantry);
+std::vector<Point> crystal_centres(const ScannerInformation& scanner, std::size_t type,
+                                   PositionFrame frame = PositionFrame::gantry);
 
+/// The transform applied to the point.
 Point moved_by(const Transform& transform, const Point& point);
 
 }  // namespace tofstream::petsird

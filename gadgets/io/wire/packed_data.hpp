@@ -14,9 +14,11 @@
 
 namespace tofstream::wire {
 
+/// A grid that is read is one that projectors take, with a finite origin.
 void pack(PackWriter& to, const Grid& grid);
 Grid unpack_grid(PackReader& from);
 
+/// The detectors' positions.
 void pack(PackWriter& to, const DetectorTable& table);
 std::shared_ptr<const DetectorTable> unpack_detectors(PackReader& from);
 
@@ -32,6 +34,7 @@ std::shared_ptr<const Scanner> unpack_scanner(PackReader& from);
 void pack_with_efficiencies(PackWriter& to, const Scanner& scanner);
 std::shared_ptr<const Scanner> unpack_scanner_with_efficiencies(PackReader& from);
 
+/// What a projector of views is made for.
 void pack(PackWriter& to, const ViewSet& set);
 std::shared_ptr<const ViewSet> unpack_view_set(PackReader& from);
 

@@ -21,7 +21,7 @@ class StreamSet {
   bool knows(std::uint64_t stream) const { return find(stream) != nullptr; }
   /// No stream is expected to go on: the last one has ended, and so have those that were sent beside it.
   bool has_ended() const;
-  /// Of the streams that have not been broken off by another.
+  /// Whether frames are missing of a stream that has not been broken off by another.
   bool is_missing_frames() const;
   /// The number of the last that began; 0 where none has.
   std::uint64_t stream() const { return has_begun() ? members_.back().order.stream() : 0; }

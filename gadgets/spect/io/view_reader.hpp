@@ -142,6 +142,7 @@ bool has_views_yaml(const std::filesystem::path& path);
 /// Whether open_views() would take the file for projection data, by its first bytes and, for NIfTI, by its YAML file.
 bool are_views(const std::filesystem::path& path);
 
+/// The readers of one format each. They throw as open_views() does.
 std::unique_ptr<ViewReader> open_interfile_views(const std::filesystem::path& path,
                                                  const ViewOverrides& overrides = {});
 std::unique_ptr<ViewReader> open_dicom_views(const std::filesystem::path& path, const ViewOverrides& overrides = {});

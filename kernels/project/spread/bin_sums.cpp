@@ -8,7 +8,7 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
-#include "kernels/cuda/refuse.hpp"
+#include "kernels/memory/refuse.hpp"
 
 namespace tofstream::detail {
 namespace {
@@ -30,8 +30,8 @@ void means_of_lines(const std::int64_t* first, std::int64_t bins, const float* l
   for_each_bin(bins, [&](std::int64_t b) { means[b] = mean_of_lines(first, b, lines); });
 }
 
-void share_among_lines(const std::int64_t* first, std::int64_t bins, const float* values, float* lines,
-                       Backend backend, Stream stream) {
+void share_among_lines(const std::int64_t* first, std::int64_t bins, const float* values, float* lines, Backend backend,
+                       Stream stream) {
   if (backend == Backend::cuda) return share_among_lines_cuda(first, bins, values, lines, stream);
   for_each_bin(bins, [&](std::int64_t b) { share_among_lines(first, b, values ? values[b] : 1.0f, lines); });
 }

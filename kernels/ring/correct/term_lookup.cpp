@@ -4,7 +4,7 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
-#include "kernels/cuda/refuse.hpp"
+#include "kernels/memory/refuse.hpp"
 
 namespace tofstream::detail {
 

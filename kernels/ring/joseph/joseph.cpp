@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "kernels/cuda/refuse.hpp"
+#include "kernels/memory/refuse.hpp"
 #include "kernels/project/cpu_projector.hpp"
 #include "kernels/ring/joseph/joseph_backends.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "kernels/cuda/refuse.hpp"
+#include "kernels/memory/refuse.hpp"
 #include "kernels/ring/joseph/joseph.hpp"
 #include "kernels/ring/joseph/joseph_backends.hpp"
 

@@ -22,7 +22,7 @@ class CrystalTree {
 
   explicit CrystalTree(const Scanner& scanner);
 
-  /// Of all modules; node m is module m.
+  /// The nodes of all modules; node m is module m.
   const std::vector<Node>& nodes() const { return nodes_; }
   /// The largest radius of a node at each depth, in mm.
   const std::vector<float>& radii_mm() const { return radii_; }

@@ -11,7 +11,7 @@ enum class CrystalState { usual, dead, hot, unseen };
 
 inline constexpr double least_expected_counts = 10;
 
-/// Of a crystal with `counted` counts where `expected` are usual.
+/// The state of a crystal with `counted` counts where `expected` are usual.
 inline CrystalState state_of(double counted, double expected) {
   constexpr double dead_below = 0.1, hot_above = 3, sigmas = 5;
   if (expected < least_expected_counts) return CrystalState::unseen;

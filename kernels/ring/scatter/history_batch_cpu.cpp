@@ -8,7 +8,7 @@
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
-#include "kernels/cuda/refuse.hpp"
+#include "kernels/memory/refuse.hpp"
 #include "kernels/ring/scatter/history_batch.hpp"
 
 namespace tofstream::ring_scatter {

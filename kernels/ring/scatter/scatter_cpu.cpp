@@ -4,7 +4,7 @@
 
 #include <tbb/parallel_for.h>
 
-#include "kernels/cuda/refuse.hpp"
+#include "kernels/memory/refuse.hpp"
 #include "kernels/ring/scatter/scatter_plan.hpp"
 
 namespace tofstream::ring_scatter {

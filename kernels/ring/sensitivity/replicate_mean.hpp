@@ -85,8 +85,11 @@ class ReplicateMean {
   int count_ = 0, held_out_count_ = 0;
 };
 
+/// ReplicateArrays::end_batch() of each voxel. Queued on the stream.
 void end_batch_cuda(const ReplicateArrays& arrays, std::int64_t voxels, Stream stream);
+/// Complete on return; the same images give the same bits.
 SpreadSums spread_sums_cuda(const float* mean, const float* deviations, std::int64_t voxels, Stream stream);
+/// ReplicateArrays::end_replicate() of each voxel. Queued on the stream.
 void end_replicate_cuda(const ReplicateArrays& arrays, const SymmetryGroup& symmetries, std::int64_t voxels,
                         Stream stream);
 

@@ -1,9 +1,7 @@
-// Sums and means on a CUDA device: see replicate_mean.hpp. Blocks of one size and number add in one order, so the same
-// images give the same bits.
-#include <cub/block/block_reduce.cuh>
-
+// Sums and means on a CUDA device: see replicate_mean.hpp.
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/elementwise.cuh"
+#include "kernels/device/voxel_sums.cuh"
 #include "kernels/ring/sensitivity/replicate_mean.hpp"
 
 namespace tofstream::detail {
@@ -20,25 +18,10 @@ __global__ void end_each_replicate(ReplicateArrays arrays, SymmetryGroup symmetr
   if (v < voxels) arrays.end_replicate(symmetries, v);
 }
 
-constexpr int spread_threads = 256, spread_blocks = 512;
-
-struct AddSpreads {
-  __device__ SpreadSums operator()(SpreadSums a, const SpreadSums& b) const {
-    a.add(b);
-    return a;
-  }
+struct AddSpread {
+  const float *mean, *deviations;
+  __device__ void operator()(SpreadSums& sums, std::int64_t v) const { sums.add_voxel(mean[v], deviations[v]); }
 };
-
-__global__ void sum_spreads(const float* mean, const float* deviations, std::int64_t voxels, SpreadSums* parts) {
-  SpreadSums sums;
-  for (std::int64_t v = std::int64_t{blockIdx.x} * spread_threads + threadIdx.x; v < voxels;
-       v += std::int64_t{spread_blocks} * spread_threads)
-    sums.add_voxel(mean[v], deviations[v]);
-  using Reduce = cub::BlockReduce<SpreadSums, spread_threads>;
-  __shared__ typename Reduce::TempStorage storage;
-  sums = Reduce(storage).Reduce(sums, AddSpreads());
-  if (threadIdx.x == 0) parts[blockIdx.x] = sums;
-}
 
 }  // namespace
 
@@ -56,12 +39,8 @@ void end_replicate_cuda(const ReplicateArrays& arrays, const SymmetryGroup& symm
 }
 
 SpreadSums spread_sums_cuda(const float* mean, const float* deviations, std::int64_t voxels, Stream stream) {
-  Buffer<SpreadSums> parts(Memory::device, spread_blocks, stream);
-  sum_spreads<<<spread_blocks, spread_threads, 0, stream>>>(mean, deviations, voxels, parts.data());
-  check_launch("sum the spread of a sensitivity's replicates");
-  SpreadSums total;
-  for (const SpreadSums& part : parts.to_vector(stream)) total.add(part);
-  return total;
+  return voxel_sums::sum<SpreadSums>(AddSpread{mean, deviations}, voxels,
+                                     "sum the spread of a sensitivity's replicates", stream);
 }
 
 }  // namespace tofstream::detail

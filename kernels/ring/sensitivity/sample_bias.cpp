@@ -9,7 +9,7 @@
 #include <tbb/parallel_reduce.h>
 
 #include "kernels/analysis/compare.hpp"
-#include "kernels/cuda/refuse.hpp"
+#include "kernels/memory/refuse.hpp"
 
 namespace tofstream {
 

@@ -65,7 +65,9 @@ TOFSTREAM_HOST_DEVICE inline void remove_from_voxel(const SampleBiasArrays& a, f
   a.back[v] /= 1 + (updates + 1) * a.variance[v];
 }
 
+/// Complete on return; the same images give the same bits.
 SampleBiasSums sample_bias_sums_cuda(const SampleBiasArrays& arrays, Stream stream);
+/// remove_from_voxel() of each voxel. Queued on the stream.
 void remove_sample_bias_cuda(const SampleBiasArrays& arrays, float updates, Stream stream);
 
 }  // namespace detail

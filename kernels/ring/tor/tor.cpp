@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "kernels/cuda/refuse.hpp"
+#include "kernels/memory/refuse.hpp"
 #include "kernels/ring/tor/tor_backends.hpp"
 
 namespace tofstream {

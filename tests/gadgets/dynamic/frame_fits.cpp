@@ -42,7 +42,7 @@ std::string plasma_table(double until_s, double step_s = 10) {
   return table;
 }
 
-// Of voxel v.
+// The true values of voxel v.
 double uptake_of(std::int64_t v) {
   return 1e-4 * static_cast<double>(1 + v);
 }

@@ -4,9 +4,10 @@
 
 #include <doctest/doctest.h>
 
-#include "core/describe/describe_text.hpp"
 #include "core/gadget/registry.hpp"
 #include "core/value/document.hpp"
+#include "gadgets/ring/pair_sensitivity.hpp"
+#include "gadgets/ring/ring_parameters.hpp"
 
 using namespace tofstream;
 
@@ -17,10 +18,32 @@ std::string key_of(const GadgetInfo& gadget, const std::string& yaml) {
   Problems problems;
   read_params(gadget.params, params.get(), {parse_document(yaml, "test.yaml", problems), gadget.name, problems});
   REQUIRE(problems.all().empty());
-  return flow_text(write_key_params(gadget.params, params.get()));
+  return projector_key(gadget.name, gadget.params, params.get());
 }
 
+// A projector as it is after somebody has added a parameter: declared, and nothing else.
+struct WiderProjector {
+  struct Params : RingProjectorParams {
+    float added_mm = 0;
+  };
+  static constexpr auto params =
+      describe(param<&Params::added_mm>("added_mm", "Changes the sensitivity")) + RingProjectorParams::params;
+};
+
 }  // namespace
+
+TEST_CASE("a parameter that is added to a ring projector changes the key without another line") {
+  WiderProjector::Params p;
+  const std::string before = projector_key<WiderProjector>("wider", p);
+  p.added_mm = 2;
+  CHECK(projector_key<WiderProjector>("wider", p) != before);
+  p.added_mm = 0;
+  p.tof_cut_sigma = 2.5f;
+  CHECK(projector_key<WiderProjector>("wider", p) != before);
+  p.tof_cut_sigma = 3;
+  p.log_likelihood = true;  // declared not_in_key
+  CHECK(projector_key<WiderProjector>("wider", p) == before);
+}
 
 TEST_CASE("a ring projector's sensitivity is kept by all parameters but those that cannot change it") {
   for (const char* name : {"joseph_projector", "tor_projector", "blob_projector"}) {

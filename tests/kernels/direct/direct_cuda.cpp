@@ -1,6 +1,6 @@
 // The operators of DIRECT on CUDA against those of the CPU: every kernel, lattice and tilt, odd and unequal sizes, more
 // rows than a block makes at a time, views in part and twice; A^T as the adjoint; EM steps; the same bits twice.
-#include "kernels/cuda/cufft_library.hpp"
+#include "kernels/device/cufft_library.hpp"
 #include "kernels/direct/deposit.hpp"
 #include "tests/kernels/direct/direct_support.hpp"
 #include "tests/support/approx.hpp"

@@ -1,7 +1,7 @@
 // The rotation projector on CUDA, the usual one and the general one of all settings, against the reference in double
 // precision: beams, point spreads, attenuation, odd and unequal sizes, voxels of another size than pixels, heads at
 // different heights; A^T as the adjoint; the same bits twice.
-#include "kernels/cuda/cufft_library.hpp"
+#include "kernels/device/cufft_library.hpp"
 #include "tests/kernels/spect/spect_support.hpp"
 #include "tests/support/approx.hpp"
 #include "tests/support/gpu.hpp"

@@ -17,12 +17,12 @@ from .operators import Grid, Operator, camera, list_mode
 
 def blobs(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: Optional[Grid] = None,
           device: Optional[str] = None, precision: Literal["single", "double"] = "single",
+          cuda_path: Optional[Literal["automatic", "direct", "tiled", "paper"]] = None,
           tof: Optional[bool] = None, tof_cut_sigma: Optional[float] = None,
           mu_map: Optional[Union[str, "os.PathLike[str]"]] = None,
           hardware_mu_map: Optional[Union[str, "os.PathLike[str]"]] = None,
-          sensitivity: Optional[Mapping[str, Any]] = None,
-          cuda_path: Optional[Literal["automatic", "direct", "tiled", "paper"]] = None,
-          deterministic: Optional[bool] = None, **unknown: NoReturn) -> Operator:
+          sensitivity: Optional[Mapping[str, Any]] = None, deterministic: Optional[bool] = None,
+          **unknown: NoReturn) -> Operator:
     """Projects events along lines through an image of blobs (image.basis: blobs): forward, ratio and back in one pass
     (blob_projector).
 
@@ -31,6 +31,8 @@ def blobs(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: O
     device             'cpu' or 'cuda'; None: where the events' arrays lie
     precision          'double': by the definition in float64, slow, A and its transpose alone
 
+    cuda_path          automatic | direct | tiled | paper (automatic): On CUDA: automatic chooses tiled for many
+                       events, else direct; paper: the scheme of Cui et al. 2011, slower
     tof                (True): Use the events' time of flight, where they have it
     tof_cut_sigma      [1, 6] (3): Where the ToF Gaussian is cut
     mu_map             (none): NIfTI or Interfile (.hv) of attenuation (1/cm) on any grid; none: no attenuation.
@@ -46,14 +48,12 @@ def blobs(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: O
     sensitivity.sampled_pairs [1000, 1.099511628e+12] (none): Draw at most this many pairs; absent: 2.1 billion on a
                        GPU, a billion on a CPU
     sensitivity.cache  (True): Keep sensitivity images in the user's cache folder
-    cuda_path          automatic | direct | tiled | paper (automatic): On CUDA: automatic chooses tiled for many
-                       events, else direct; paper: the scheme of Cui et al. 2011, slower
     deterministic      (False): The same events give the same image bit for bit, on a GPU and on any number of a CPU's
                        threads; this takes more time and memory (8 bytes a voxel on a GPU, up to 16 images on a CPU)
     """
     return list_mode("blob_projector", grid, events, mu=mu, mu_grid=mu_grid, device=device, precision=precision,
-                     tof=tof, tof_cut_sigma=tof_cut_sigma, mu_map=mu_map, hardware_mu_map=hardware_mu_map,
-                     sensitivity=sensitivity, cuda_path=cuda_path, deterministic=deterministic, **unknown)
+                     cuda_path=cuda_path, tof=tof, tof_cut_sigma=tof_cut_sigma, mu_map=mu_map,
+                     hardware_mu_map=hardware_mu_map, sensitivity=sensitivity, deterministic=deterministic, **unknown)
 
 
 def direct(grid: Grid, *, views: Sequence[int] = (40, 3), acceptance_deg: float = 10,
@@ -233,12 +233,13 @@ def tor(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: Opt
         tube_width_voxels: Optional[float] = None,
         response: Optional[Literal["gaussian", "bessel", "table"]] = None, fwhm_mm: Optional[float] = None,
         bessel_alpha: Optional[float] = None, table: Optional[Sequence[float]] = None,
-        normalise: Optional[Literal["automatic", "none", "slice"]] = None, tof: Optional[bool] = None,
-        tof_cut_sigma: Optional[float] = None, mu_map: Optional[Union[str, "os.PathLike[str]"]] = None,
-        hardware_mu_map: Optional[Union[str, "os.PathLike[str]"]] = None,
-        sensitivity: Optional[Mapping[str, Any]] = None,
+        normalise: Optional[Literal["automatic", "none", "slice"]] = None,
         cuda_path: Optional[Literal["automatic", "direct", "tiled", "paper"]] = None,
-        deterministic: Optional[bool] = None, **unknown: NoReturn) -> Operator:
+        tof: Optional[bool] = None, tof_cut_sigma: Optional[float] = None,
+        mu_map: Optional[Union[str, "os.PathLike[str]"]] = None,
+        hardware_mu_map: Optional[Union[str, "os.PathLike[str]"]] = None,
+        sensitivity: Optional[Mapping[str, Any]] = None, deterministic: Optional[bool] = None,
+        **unknown: NoReturn) -> Operator:
     """Projects events along tubes of response: forward, ratio and back in one pass (tor_projector).
 
     grid, events       an image's grid, and the events, whose order the data have, or the Lors of a sinogram
@@ -258,6 +259,8 @@ def tor(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: Opt
     normalise          automatic | none | slice (automatic): slice: the weights of each slice add up to the line's
                        length in it, so that narrow tubes are right along the axes too; automatic: slice for tubes
                        narrower than 3 voxels, unless cuda_path is paper
+    cuda_path          automatic | direct | tiled | paper (automatic): On CUDA: automatic chooses tiled for many
+                       events, else direct; paper: the scheme of Cui et al. 2011, slower
     tof                (True): Use the events' time of flight, where they have it
     tof_cut_sigma      [1, 6] (3): Where the ToF Gaussian is cut
     mu_map             (none): NIfTI or Interfile (.hv) of attenuation (1/cm) on any grid; none: no attenuation.
@@ -273,14 +276,12 @@ def tor(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: Opt
     sensitivity.sampled_pairs [1000, 1.099511628e+12] (none): Draw at most this many pairs; absent: 2.1 billion on a
                        GPU, a billion on a CPU
     sensitivity.cache  (True): Keep sensitivity images in the user's cache folder
-    cuda_path          automatic | direct | tiled | paper (automatic): On CUDA: automatic chooses tiled for many
-                       events, else direct; paper: the scheme of Cui et al. 2011, slower
     deterministic      (False): The same events give the same image bit for bit, on a GPU and on any number of a CPU's
                        threads; this takes more time and memory (8 bytes a voxel on a GPU, up to 16 images on a CPU)
     """
     return list_mode("tor_projector", grid, events, mu=mu, mu_grid=mu_grid, device=device, precision=precision,
                      tube_width_voxels=tube_width_voxels, response=response, fwhm_mm=fwhm_mm, bessel_alpha=bessel_alpha,
-                     table=table, normalise=normalise, tof=tof, tof_cut_sigma=tof_cut_sigma, mu_map=mu_map,
-                     hardware_mu_map=hardware_mu_map, sensitivity=sensitivity, cuda_path=cuda_path,
+                     table=table, normalise=normalise, cuda_path=cuda_path, tof=tof, tof_cut_sigma=tof_cut_sigma,
+                     mu_map=mu_map, hardware_mu_map=hardware_mu_map, sensitivity=sensitivity,
                      deterministic=deterministic, **unknown)
 # SPDX-License-Identifier: Apache-2.0

@@ -7,8 +7,8 @@
 #include <stdexcept>
 
 #include "kernels/cuda/check.hpp"
-#include "kernels/cuda/device.hpp"
 #include "kernels/cuda/elementwise.cuh"
+#include "kernels/memory/device.hpp"
 #include "kernels/project/event_ratio_cuda.cuh"
 #include "kernels/ring/tor/paper/kernels.cuh"
 #include "kernels/ring/tor/paper/paper.hpp"

@@ -1,5 +1,5 @@
 // The current CUDA device: see device.hpp.
-#include "kernels/cuda/device.hpp"
+#include "kernels/memory/device.hpp"
 
 #include <exception>
 #include <mutex>
@@ -11,7 +11,7 @@
 
 #include "kernels/cuda/check.hpp"
 #else
-#include "kernels/cuda/refuse.hpp"
+#include "kernels/memory/refuse.hpp"
 #endif
 
 namespace tofstream {

@@ -13,8 +13,8 @@ namespace tofstream {
 /// Empty where cuFFT can be used; otherwise why not and what to install, in one line.
 std::string why_no_cufft();
 
-/// Of floats. A complex number is two floats, real and imaginary part; of a real transform's frequencies the half is
-/// kept along the last axis: n / 2 + 1.
+/// Transforms are of floats. A complex number is two floats, real and imaginary part. A real transform keeps half of
+/// the frequencies along the last axis: n / 2 + 1.
 enum class FftKind { real_to_complex, complex_to_real, complex };
 
 enum class FftDirection { forward, inverse };  // exp(-i...), exp(+i...); neither is scaled

@@ -1,5 +1,5 @@
 // Pointers by the driver: see pointer_place.hpp.
-#include "kernels/cuda/pointer_place.hpp"
+#include "kernels/memory/pointer_place.hpp"
 
 #include "kernels/memory/memory.hpp"
 

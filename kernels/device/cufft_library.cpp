@@ -1,6 +1,6 @@
 // cuFFT by name: see cufft_library.hpp. The few functions and numbers are declared here as NVIDIA's 'cuFFT API
 // Reference' has them (docs.nvidia.com/cuda/cufft), since its header is not part of a small toolkit.
-#include "kernels/cuda/cufft_library.hpp"
+#include "kernels/device/cufft_library.hpp"
 
 #include <stdexcept>
 #include <utility>
@@ -12,8 +12,10 @@
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
+
+#include "kernels/device/library_functions.hpp"
 #else
-#include "kernels/cuda/refuse.hpp"
+#include "kernels/memory/refuse.hpp"
 #endif
 
 namespace tofstream {
@@ -70,22 +72,16 @@ struct CufftFunctions {
   int (*complex)(int plan, float* in, float* out, int direction);
 
   CufftFunctions() {
-    void* const library = open_cufft();
-    const auto find = [&](auto& function, const char* name) {
-      void* const symbol = ::dlsym(library, name);
-      if (!symbol)
-        throw std::runtime_error(fmt::format("this machine's cuFFT has no function {}: is it damaged?", name));
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(symbol);
-    };
-    find(create, "cufftCreate");
-    find(destroy, "cufftDestroy");
-    find(set_auto_allocation, "cufftSetAutoAllocation");
-    find(make_plan, "cufftMakePlanMany64");
-    find(set_stream, "cufftSetStream");
-    find(set_work_area, "cufftSetWorkArea");
-    find(real_to_complex, "cufftExecR2C");
-    find(complex_to_real, "cufftExecC2R");
-    find(complex, "cufftExecC2C");
+    const LibraryFunctions library(open_cufft(), "cuFFT", "is it damaged?");
+    library.find(create, "cufftCreate");
+    library.find(destroy, "cufftDestroy");
+    library.find(set_auto_allocation, "cufftSetAutoAllocation");
+    library.find(make_plan, "cufftMakePlanMany64");
+    library.find(set_stream, "cufftSetStream");
+    library.find(set_work_area, "cufftSetWorkArea");
+    library.find(real_to_complex, "cufftExecR2C");
+    library.find(complex_to_real, "cufftExecC2R");
+    library.find(complex, "cufftExecC2C");
   }
 };
 

@@ -1,5 +1,5 @@
 // Work on a stream of its own, between a caller's: see work_stream.hpp.
-#include "kernels/cuda/work_stream.hpp"
+#include "kernels/device/work_stream.hpp"
 
 #ifdef TOFSTREAM_HAVE_CUDA
 #include "kernels/cuda/check.hpp"

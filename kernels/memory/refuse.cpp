@@ -1,5 +1,5 @@
 // The refusal of CUDA: see refuse.hpp.
-#include "kernels/cuda/refuse.hpp"
+#include "kernels/memory/refuse.hpp"
 
 #include <stdexcept>
 

@@ -1,5 +1,5 @@
 // Stopwatch: see stopwatch.hpp.
-#include "kernels/cuda/stopwatch.hpp"
+#include "kernels/device/stopwatch.hpp"
 
 #include <chrono>
 
@@ -8,7 +8,7 @@
 
 #include "kernels/cuda/check.hpp"
 #else
-#include "kernels/cuda/refuse.hpp"
+#include "kernels/memory/refuse.hpp"
 #endif
 
 namespace tofstream {
