@@ -192,7 +192,7 @@ class RemoteRanks<Data> {
     std::vector<std::vector<typename RemoteRank<Data>::Piece>> parts;
     for (int part = rank.number; part < division_.parts; part += division_.ranks) {
       auto& pieces = parts.emplace_back();
-      const std::vector<Range> ranges = ranges_of_part(dealing_, part, pass.subset);
+      const std::vector<Range> ranges = ranges_of_part(dealing_, part, pass.subset.batches);
       for (std::size_t i = 0; i < ranges.size(); ++i)
         if (ranges[i].size > 0) pieces.push_back({pass.subset.batches[i], ranges[i], i >= pass.subset.first_new()});
     }
