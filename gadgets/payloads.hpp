@@ -87,8 +87,8 @@ struct Subset {
   UpdateStep step;
   std::vector<std::shared_ptr<const Data>> batches;
   double time_fraction = 1;  // T_k / T of s_k = s T_k / T (conventions.md, list-mode EM)
-  // The first batch of the subset that follows, whose copy to a GPU may begin early; null where not known.
-  std::shared_ptr<const Data> next_batch = {};
+  // Those of the subset that follows, which may be copied to a GPU before it comes; none where they are not known.
+  std::vector<std::shared_ptr<const Data>> next_batches = {};
   // Only an announcement has it: a batch without data, which names the scanner of the data to come. Of views it may
   // have all of them without their counts, where each pixel has a sensitivity of its own.
   std::shared_ptr<const Data> announced = {};

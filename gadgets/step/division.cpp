@@ -15,17 +15,11 @@ namespace tofstream {
 
 namespace {
 
-// A process has the GPU of its number on its host.
 int ranks_of(const RankGroup& group, const RankParams& params, Backend backend) {
   if (params.ranks > 1 && params.ranks != group.ranks())
     throw std::invalid_argument(fmt::format("ranks: {} contradicts the {} processes that this run has: leave it out",
                                             params.ranks, group.ranks()));
-  for (int rank = 0; backend == Backend::cuda && rank < group.ranks(); ++rank)
-    if (const RankIdentity& identity = group.identity(rank); group.number_on_host(rank) >= identity.gpus)
-      throw std::invalid_argument(
-          fmt::format("rank {} needs GPU {} of {}, which has {}: start fewer ranks there, or "
-                      "write --backend cpu",
-                      rank, group.number_on_host(rank), identity.host, identity.gpus));
+  if (backend == Backend::cuda) require_gpus(group);
   return group.ranks();
 }
 
@@ -40,6 +34,14 @@ int ranks_of(const RankParams& params, Backend backend) {
 }
 
 }  // namespace
+
+void require_gpus(const RankGroup& group) {
+  for (int rank = 0; rank < group.ranks(); ++rank)
+    if (const RankIdentity& identity = group.identity(rank); group.number_on_host(rank) >= identity.gpus)
+      throw std::invalid_argument(
+          fmt::format("rank {} needs GPU {} of {}, which has {}: start fewer ranks there, or write --backend cpu", rank,
+                      group.number_on_host(rank), identity.host, identity.gpus));
+}
 
 Division division_of(const RankParams& params, BackendChoice backend, bool deterministic) {
   if (params.deal == Deal::measured && (deterministic || params.parts > 0))

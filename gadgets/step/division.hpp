@@ -8,6 +8,8 @@
 
 namespace tofstream {
 
+class RankGroup;
+
 enum class Deal { equal, measured };
 
 constexpr auto enum_names(Deal) {
@@ -32,6 +34,10 @@ struct Division {
 /// With deterministic sums the image does not depend on `ranks` as long as `parts` stays the same, which is why there
 /// are so many parts for any number of ranks from two to this.
 inline constexpr int usual_deterministic_parts = 8;
+
+/// Throws std::invalid_argument where a process of the group has no GPU: it takes that of its number among those of its
+/// host.
+void require_gpus(const RankGroup& group);
 
 /// For a backend; ranks of a CPU share its cores. Where the run has other processes, they are the ranks. Looks for GPUs
 /// only where there is to be more than one rank. Throws std::invalid_argument where there are fewer GPUs than ranks,

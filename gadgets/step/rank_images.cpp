@@ -1,6 +1,7 @@
 // Images between processes: see rank_images.hpp.
 #include "gadgets/step/rank_images.hpp"
 
+#include <chrono>
 #include <stdexcept>
 #include <utility>
 
@@ -11,7 +12,10 @@ namespace tofstream {
 namespace {
 
 std::unique_ptr<RankTransport> image_transport(const RankImagesPlace& place, int rank, int ranks) {
-  if (place.by == ImagesBy::nccl) return make_nccl_transport(place.id, rank, ranks);
+  // The others give up later, so that the first's error, which knows their hosts, is the run's.
+  constexpr std::chrono::seconds patience{60}, later{10};
+  if (place.by == ImagesBy::nccl)
+    return make_nccl_transport(place.id, rank, ranks, rank == 0 ? patience : patience + later);
   if (place.by != ImagesBy::mpi) throw std::logic_error("images in messages have no transport");
   begin_mpi(rank, ranks);
   return make_mpi_transport(static_cast<int>(place.tag), rank, ranks);

@@ -30,7 +30,7 @@ struct RankImagesPlace {
 class RankImages {
  public:
   /// `place.by` is no message. On the thread whose current device is the rank's, where images lie on one. Waits for all
-  /// ranks: by NCCL without a deadline. Throws what make_nccl_transport() and begin_mpi() do.
+  /// ranks, for a minute. Throws what make_nccl_transport() and begin_mpi() do.
   RankImages(const RankImagesPlace& place, int rank, int ranks, int parts, std::int64_t voxels);
 
   /// The first rank's side; the estimate must stay as it is until add_up() has returned.

@@ -164,10 +164,12 @@ class ServiceOf final : public RankService {
 
   void give_sums() override {
     if (!images_) return;
+    const auto began = std::chrono::steady_clock::now();
     std::vector<float*> own;
     for (const auto& sum : sums_) own.push_back(sum->voxels.data());
     images_->add_up(
         own, [] {}, progressed_);
+    adding_s_ += detail::seconds_since(began);
   }
 
   const std::string& device() const override { return device_; }
@@ -237,6 +239,7 @@ class ServiceOf final : public RankService {
     to.value(tally);
     to.value(figures);
     to.value(detail::seconds_since(began));
+    to.value(adding_s_);
     for (const auto& sum : sums_) {
       if (images_) break;
       std::shared_ptr<const Image> sent = sum;
@@ -253,6 +256,7 @@ class ServiceOf final : public RankService {
   const std::function<void()> progressed_;
   FaultSettings fault_;
   std::uint64_t passes_ = 0;
+  double adding_s_ = 0;
   GadgetRecord record_;
   Context context_;
   std::shared_ptr<const typename Family::Kind::Geometry> geometry_;

@@ -46,6 +46,8 @@ namespace tofstream {
 struct RankFigures {
   std::string device;  // empty: a CPU
   ShareFigures of_shares;
+  double waiting_s = 0;  // for the slowest, once its own part of a subset was projected
+  double adding_s = 0;   // sums of all ranks
 };
 
 template <class Data>
@@ -89,7 +91,7 @@ class Ranks {
     std::future<void> working;
     SubsetTally tally;
     RankProgress progress;
-    double pass_s = 0;
+    double pass_s = 0, adding_s = 0;
     std::uint64_t passes = 0;
   };
   // What a rank's thread asks and tells between batches.
@@ -108,8 +110,11 @@ class Ranks {
   void take_slab(Other& other, const Image& estimate);
   void take_other_slabs(Other& other);
   void project_there(Other& other, const SubsetPass<Data>& pass, Context& context);
-  SubsetTally project_part(Share<Data>& share, int part, const SubsetPass<Data>& pass, const Image& estimate,
-                           Image& back, Context& context, const AtWork& at_work);
+  SubsetTally project_part(int rank, std::deque<Share<Data>>& shares, std::size_t number, const SubsetPass<Data>& pass,
+                           const Image& estimate, Image& back, Context& context, const AtWork& at_work);
+  void begin_next_copy(int rank, std::deque<Share<Data>>& shares, std::size_t number, const std::vector<Range>& ranges,
+                       std::size_t batch, const Subset<Data>& subset) const;
+  bool is_of_part(const Range& range) const { return division_.parts == 1 || range.size > 0; }
   SubsetTally project_here(const SubsetPass<Data>& pass, Image& back, Context& context);
   template <class Work, class Own>
   void with_others(const Work& work, const Own& own, Context& context);
@@ -138,6 +143,7 @@ class Ranks {
   double own_pass_s_ = 0;
   Stragglers stragglers_;
   std::vector<std::string> slow_ranks_;
+  std::vector<double> rank_waiting_s_;
   double waiting_s_ = 0, adding_s_ = 0, waiting_for_turn_s_ = 0;
 };
 
@@ -302,6 +308,9 @@ void Ranks<Data>::compare_times(const SubsetTally& own) {
   for (const auto& other : others_) times.push_back(time_of(other->tally, other->pass_s));
   if (remote_)
     for (const auto& process : remote_->all()) times.push_back(time_of(process->tally(), process->pass_s()));
+  rank_waiting_s_.resize(times.size());
+  const double slowest_s = std::ranges::max(times, {}, &RankTime::seconds).seconds;
+  for (std::size_t rank = 0; rank < times.size(); ++rank) rank_waiting_s_[rank] += slowest_s - times[rank].seconds;
   dealing_.note(times);
   for (const Straggler& slow : stragglers_.note(times)) {
     const auto number = static_cast<std::size_t>(slow.rank);
@@ -359,7 +368,7 @@ SubsetTally Ranks<Data>::project_here(const SubsetPass<Data>& pass, Image& back,
     Image& sum = i == 0 ? back : own_sums_[i - 1];
     if (i > 0) at_work.go_on();
     if (i > 0) sum.voxels.clear();
-    tally += project_part(own_[i], part_of(0, i), pass, pass.estimate, sum, context, at_work);
+    tally += project_part(0, own_, i, pass, pass.estimate, sum, context, at_work);
   }
   return tally;
 }
@@ -378,39 +387,32 @@ void Ranks<Data>::project_there(Other& other, const SubsetPass<Data>& pass, Cont
   for (std::size_t i = 0; i < other.shares.size(); ++i) {
     if (i > 0) at_work.go_on();
     other.sums[i].voxels.clear();
-    other.tally +=
-        project_part(other.shares[i], part_of(other.number, i), pass, estimate, other.sums[i], context, at_work);
+    other.tally += project_part(other.number, other.shares, i, pass, estimate, other.sums[i], context, at_work);
   }
   if (is_on_devices()) synchronize(nullptr);
   other.pass_s = detail::seconds_since(began);
 }
 
 template <class Data>
-SubsetTally Ranks<Data>::project_part(Share<Data>& share, int part, const SubsetPass<Data>& pass, const Image& estimate,
-                                      Image& back, Context& context, const AtWork& at_work) {
+SubsetTally Ranks<Data>::project_part(int rank, std::deque<Share<Data>>& shares, std::size_t number,
+                                      const SubsetPass<Data>& pass, const Image& estimate, Image& back,
+                                      Context& context, const AtWork& at_work) {
   const Subset<Data>& subset = pass.subset;
-  const std::vector<Range> ranges = ranges_of_part(dealing_, part, subset);
-  const auto is_mine = [&](std::size_t i) { return division_.parts == 1 || ranges[i].size > 0; };
+  Share<Data>& share = shares[number];
+  const std::vector<Range> ranges = ranges_of_part(dealing_, part_of(rank, number), subset.batches);
   SubsetTally tally;
   for (std::size_t i = 0; i < subset.batches.size(); ++i) {
     const auto& batch = subset.batches[i];
-    if (!is_mine(i)) {
+    if (!is_of_part(ranges[i])) {
       share.forget(batch);  // it may have been dealt otherwise
       continue;
     }
     if (tally.all.used + tally.all.skipped > 0) at_work.go_on();
     const auto turn = at_work.take_turn();
     const auto began = std::chrono::steady_clock::now();
-    // Copies the next batch from the host while one is projected on the GPU; at the end of a subset, the next subset's
-    // first, of which a part does not know yet what it has.
-    const auto begin_next_copy = [&] {
-      for (std::size_t next = i + 1; next < subset.batches.size(); ++next)
-        if (is_mine(next) && on_host(subset.batches[next]->memory()))
-          return share.begin_copy(subset.batches[next], ranges[next]);
-      if (division_.parts == 1 && subset.next_batch) share.begin_copy(subset.next_batch, whole_of(*subset.next_batch));
-    };
-    const auto result = share.em_step(batch, ranges[i], !subset.is_last_time, pass.additive, estimate.voxels.data(),
-                                      back.voxels.data(), begin_next_copy, context);
+    const auto result = share.em_step(
+        batch, ranges[i], !subset.is_last_time, pass.additive, estimate.voxels.data(), back.voxels.data(),
+        [&] { begin_next_copy(rank, shares, number, ranges, i, subset); }, context);
     at_work.done(ranges[i].size, detail::seconds_since(began));
     tally.all += result.tally;
     if (i >= subset.first_new()) {
@@ -425,6 +427,32 @@ SubsetTally Ranks<Data>::project_part(Share<Data>& share, int part, const Subset
   return tally;
 }
 
+// Copies what the rank projects next from the host, while it projects that batch on the GPU, and while sums are added up
+// and the estimate is updated: the part's next batch, or the first of its next part, which at the end of a subset is that
+// of the next one. So no more than one waits there.
+template <class Data>
+void Ranks<Data>::begin_next_copy(int rank, std::deque<Share<Data>>& shares, std::size_t number,
+                                  const std::vector<Range>& ranges, std::size_t batch,
+                                  const Subset<Data>& subset) const {
+  using Batches = std::vector<std::shared_ptr<const Data>>;
+  const auto has_begun = [&](Share<Data>& share, const Batches& batches, const std::vector<Range>& of_part,
+                             std::size_t from) {
+    for (std::size_t next = from; next < batches.size(); ++next)
+      if (is_of_part(of_part[next]) && on_host(batches[next]->memory())) {
+        share.begin_copy(batches[next], of_part[next]);
+        return true;
+      }
+    return false;
+  };
+  const auto begins_part = [&](std::size_t share, const Batches& batches) {
+    return has_begun(shares[share], batches, ranges_of_part(dealing_, part_of(rank, share), batches), 0);
+  };
+  if (has_begun(shares[number], subset.batches, ranges, batch + 1)) return;
+  for (std::size_t next = number + 1; next < shares.size(); ++next)
+    if (begins_part(next, subset.batches)) return;
+  begins_part(0, subset.next_batches);
+}
+
 template <class Data>
 void Ranks<Data>::add_up(Image& back, Context& context) {
   if (division_.parts == 1) return;
@@ -436,8 +464,13 @@ void Ranks<Data>::add_up(Image& back, Context& context) {
   } else {
     synchronize(nullptr);  // the first rank's own sums are there
     Buffer<float> none;
-    with_others([&](Other& other) { add_slab(other.number, other.slab, other.added, back); },
-                [&] { add_slab(0, none, own_added_, back); }, context);
+    const auto add_others_slab = [&](Other& other) {
+      const auto began_there = std::chrono::steady_clock::now();
+      add_slab(other.number, other.slab, other.added, back);
+      other.adding_s += detail::seconds_since(began_there);
+    };
+    with_others(
+        add_others_slab, [&] { add_slab(0, none, own_added_, back); }, context);
   }
   adding_s_ += detail::seconds_since(began);
 }
@@ -479,10 +512,12 @@ std::vector<RankFigures> Ranks<Data>::figures() const {
     for (const Share<Data>& share : shares) sum += share.figures();
     return sum;
   };
-  std::vector<RankFigures> all{{is_on_devices() ? cuda_device_name() : "", sum_of(own_)}};
-  for (const auto& other : others_) all.push_back({other->device, sum_of(other->shares)});
+  std::vector<RankFigures> all{{is_on_devices() ? cuda_device_name() : "", sum_of(own_), 0, adding_s_}};
+  for (const auto& other : others_) all.push_back({other->device, sum_of(other->shares), 0, other->adding_s});
   if (remote_)
-    for (const auto& process : remote_->all()) all.push_back({process->device, process->figures()});
+    for (const auto& process : remote_->all())
+      all.push_back({process->device, process->figures(), 0, process->adding_s()});
+  for (std::size_t rank = 0; rank < rank_waiting_s_.size(); ++rank) all[rank].waiting_s = rank_waiting_s_[rank];
   return all;
 }
 

@@ -107,6 +107,7 @@ struct RemoteRank {
   SubsetTally tally() const { return {}; }
   ShareFigures figures() const { return {}; }
   double pass_s() const { return 0; }
+  double adding_s() const { return 0; }
 };
 
 template <class Data>
@@ -203,6 +204,8 @@ class RemoteRank<Data> {
   const ShareFigures& figures() const { return figures_; }
   /// What the pass took the rank itself.
   double pass_s() const { return pass_s_; }
+  /// What it has taken to add up sums with others, until the last pass began.
+  double adding_s() const { return adding_s_; }
 
   const int number;
   DeviceThread thread;
@@ -295,6 +298,7 @@ class RemoteRank<Data> {
     tally_ = from.value<SubsetTally>();
     figures_ = from.value<ShareFigures>();
     pass_s_ = from.value<double>();
+    adding_s_ = from.value<double>();
     sum_of_part_.clear();
     for (std::size_t part = 0; has_images_in_messages_ && part < parts_; ++part) {
       sum_of_part_.push_back(from.array<float>());
@@ -317,7 +321,7 @@ class RemoteRank<Data> {
   std::vector<std::span<const float>> sum_of_part_;
   SubsetTally tally_;
   ShareFigures figures_;
-  double pass_s_ = 0;
+  double pass_s_ = 0, adding_s_ = 0;
 };
 
 }  // namespace tofstream

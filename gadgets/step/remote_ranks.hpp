@@ -21,6 +21,7 @@
 #include "gadgets/step/rank_errors.hpp"
 #include "gadgets/step/remote_rank.hpp"
 #include "gadgets/step/subset_pass.hpp"
+#include "kernels/collective/made_in_time.hpp"
 #include "kernels/em/image_sum.hpp"
 
 namespace tofstream {
@@ -78,7 +79,7 @@ class RemoteRanks<Data> {
     open(planned_from, place, context);
     for (auto& rank : all_)
       naming_rank(rank->number, group.identity(rank->number).host, [&] { rank->wait_until_ready(clock_); });
-    if (place.by != ImagesBy::messages) images_.emplace(place, 0, division.ranks, division.parts, voxels);
+    if (place.by != ImagesBy::messages) join(place, voxels);
   }
 
   const std::vector<std::unique_ptr<RemoteRank<Data>>>& all() const { return all_; }
@@ -144,6 +145,20 @@ class RemoteRanks<Data> {
   std::optional<RankFailure> failure() const { return rank_group()->failure(session_); }
 
  private:
+  // NCCL does not know which of them it waits for, or where they are.
+  void join(const RankImagesPlace& place, std::int64_t voxels) try {
+    images_.emplace(place, 0, division_.ranks, division_.parts, voxels);
+  } catch (const NotInTime& late) {
+    std::string others;
+    for (const auto& rank : all_)
+      others += fmt::format("{}rank {} on {}", others.empty() ? "" : ", ", rank->number,
+                            rank_group()->identity(rank->number).host);
+    throw std::runtime_error(fmt::format(
+        "{} ({}): do their hosts reach each other by the network device that NCCL takes (NCCL_SOCKET_IFNAME)? "
+        "--rank-images messages goes without it",
+        late.what(), others));
+  }
+
   void open(std::int64_t planned_from, const RankImagesPlace& place, Context& context) {
     RankGroup& group = *rank_group();
     const auto pack_geometry = [&](wire::PackWriter& to) { model_.pack_geometry(to); };
@@ -177,7 +192,7 @@ class RemoteRanks<Data> {
     std::vector<std::vector<typename RemoteRank<Data>::Piece>> parts;
     for (int part = rank.number; part < division_.parts; part += division_.ranks) {
       auto& pieces = parts.emplace_back();
-      const std::vector<Range> ranges = ranges_of_part(dealing_, part, pass.subset);
+      const std::vector<Range> ranges = ranges_of_part(dealing_, part, pass.subset.batches);
       for (std::size_t i = 0; i < ranges.size(); ++i)
         if (ranges[i].size > 0) pieces.push_back({pass.subset.batches[i], ranges[i], i >= pass.subset.first_new()});
     }

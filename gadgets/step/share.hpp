@@ -26,8 +26,9 @@ inline double seconds_since(std::chrono::steady_clock::time_point began) {
 
 /// What a share has done so far.
 struct ShareFigures {
-  std::int64_t data = 0;  // in all passes
-  double planning_s = 0;  // of plans made before a pass; others are part of the pass
+  std::int64_t data = 0;       // in all passes
+  double planning_s = 0;       // of plans made before a pass; others are part of the pass
+  double kept_planning_s = 0;  // of those among them that are kept for later passes
   double looking_up_terms_s = 0;
   double projecting_s = 0;
   std::size_t copied_bytes = 0;  // from the host to the GPU
@@ -36,6 +37,7 @@ struct ShareFigures {
   ShareFigures& operator+=(const ShareFigures& other) {
     data += other.data;
     planning_s += other.planning_s;
+    kept_planning_s += other.kept_planning_s;
     looking_up_terms_s += other.looking_up_terms_s;
     projecting_s += other.projecting_s;
     copied_bytes += other.copied_bytes;
@@ -184,9 +186,11 @@ typename Share<Data>::Prepared& Share<Data>::prepare(const std::shared_ptr<const
       prepared.is_copy ? views_.view(prepared.copy, room_) : range_in(views_.view(*batch, room_), range);
   prepared.plan = plan_of(view);
   if (!on_host(memory_)) context.span(track_, "plan", began, std::chrono::steady_clock::now());
-  figures_.planning_s += detail::seconds_since(began);
+  const double planning_s = detail::seconds_since(began);
+  figures_.planning_s += planning_s;
   largest_bytes_ = std::max(largest_bytes_, prepared.bytes());
   if (!comes_again || on_host(memory_) || free_device_bytes() < room_to_leave()) return unkept_ = std::move(prepared);
+  figures_.kept_planning_s += planning_s;
   prepared.number = ever_kept_++;
   return kept_.insert_or_assign(batch.get(), std::move(prepared)).first->second;
 }

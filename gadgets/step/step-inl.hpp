@@ -1,6 +1,8 @@
 // One subset through a projector: the definitions of step.hpp, to include where a Step is made for a kind of data.
 #pragma once
 
+#include <algorithm>
+#include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -174,17 +176,24 @@ void Step<Data>::report_times(Context& context) const {
 template <class Data>
 void Step<Data>::report_ranks(const std::vector<RankFigures>& ranks, Context& context) const {
   std::vector<std::string> devices;
-  std::vector<double> data, planning, projecting;
+  std::vector<double> data, planning, projecting, waiting, adding;
   for (const RankFigures& rank : ranks) {
     devices.push_back(rank.device.empty() ? "cpu" : rank.device);
     data.push_back(static_cast<double>(rank.of_shares.data));
     planning.push_back(rank.of_shares.planning_s);
     projecting.push_back(rank.of_shares.projecting_s);
+    waiting.push_back(rank.waiting_s);
+    adding.push_back(rank.adding_s);
   }
   context.report("rank_devices", devices);
   context.report("rank_data", data);
   context.report("rank_planning_s", planning);
   context.report("rank_projecting_s", projecting);
+  context.report("rank_waiting_s", waiting);
+  context.report("rank_reducing_s", adding);
+  const double all_s = std::accumulate(projecting.begin(), projecting.end(), 0.0);
+  if (all_s > 0)
+    context.report("rank_imbalance", std::ranges::max(projecting) * static_cast<double>(ranks.size()) / all_s);
   if (const std::string by = ranks_->images_by(); !by.empty()) context.report("rank_images", by);
   if (const Dealing& dealing = ranks_->dealing(); !dealing.shares().empty()) {
     context.report("rank_shares", dealing.shares());

@@ -25,23 +25,24 @@ struct SubsetPass {
   std::function<std::shared_ptr<const Image>()> on_host;
 };
 
-/// What a part, which is dealt so, has of each batch of a subset: the subset's data are cut as one list, so that a part
+/// What a part, which is dealt so, has of each batch of a subset, or of the one that follows: their data are cut as one list, so that a part
 /// has few batches, most of them whole.
 template <class Data>
-std::vector<Range> ranges_of_part(const Dealing& dealing, int part, const Subset<Data>& subset) {
+std::vector<Range> ranges_of_part(const Dealing& dealing, int part,
+                                  const std::vector<std::shared_ptr<const Data>>& batches) {
   std::vector<Range> ranges;
   if constexpr (Divisible<Data>) {
     std::int64_t all = 0;
-    for (const auto& batch : subset.batches) all += range_size(*batch);
+    for (const auto& batch : batches) all += range_size(*batch);
     const std::int64_t first = dealing.first(part, all), end = dealing.first(part + 1, all);
     std::int64_t begin = 0;
-    for (const auto& batch : subset.batches) {
+    for (const auto& batch : batches) {
       const std::int64_t size = range_size(*batch), from = std::clamp<std::int64_t>(first - begin, 0, size);
       ranges.push_back({from, std::clamp<std::int64_t>(end - begin, 0, size) - from});
       begin += size;
     }
   } else {
-    ranges.resize(subset.batches.size());
+    ranges.resize(batches.size());
   }
   return ranges;
 }

@@ -114,7 +114,7 @@ EventSubset FramesTogether::subset_at(const Place& place) {
   made.time_fraction = 0;
   made.quantity = frame.quantity;
   made.conditions = conditions_;
-  made.next_batch = ends_update ? nullptr : first_batch(place.frame + 1, place.number);
+  if (!ends_update) made.next_batches = batches_of(place.frame + 1, place.number);
   if (static_cast<std::size_t>(place.number) >= frame.subsets.size()) return made;
   StoredEvents& stored = frame.subsets[static_cast<std::size_t>(place.number)];
   made.batches = stored.batches;
@@ -124,11 +124,10 @@ EventSubset FramesTogether::subset_at(const Place& place) {
   return made;
 }
 
-std::shared_ptr<const EventBatch> FramesTogether::first_batch(std::size_t frame, int number) const {
+std::vector<std::shared_ptr<const EventBatch>> FramesTogether::batches_of(std::size_t frame, int number) const {
   const auto& subsets = frames_[frame].subsets;
-  if (static_cast<std::size_t>(number) >= subsets.size()) return nullptr;
-  const auto& batches = subsets[static_cast<std::size_t>(number)].batches;
-  return batches.empty() ? nullptr : batches.front();
+  if (static_cast<std::size_t>(number) >= subsets.size()) return {};
+  return subsets[static_cast<std::size_t>(number)].batches;
 }
 
 void FramesTogether::report_misfit(Context& context) const {

@@ -51,7 +51,7 @@ class FramesTogether {
   void send_recalled(Emit<EventSubset>& emit, Context& context);
   void send(const Place& place, Emit<EventSubset>& emit, Context& context);
   EventSubset subset_at(const Place& place);
-  std::shared_ptr<const EventBatch> first_batch(std::size_t frame, int number) const;
+  std::vector<std::shared_ptr<const EventBatch>> batches_of(std::size_t frame, int number) const;
   void report_misfit(Context& context) const;
 
   int iterations_;

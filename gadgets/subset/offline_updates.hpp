@@ -156,7 +156,7 @@ class OfflineUpdates {
     step.frame = settings_.frame;
     step.gate = stored.gate;
     Subset<Data> subset{step, stored.batches, stored.time_fraction};
-    subset.next_batch = first_batch_after(iteration, place, ends);
+    subset.next_batches = batches_after(iteration, place, ends);
     subset.is_last_time = last_time;
     subset.quantity = quantity_();
     subset.gate_times = settings_.gate_times;
@@ -179,13 +179,12 @@ class OfflineUpdates {
     return mean.get();
   }
 
-  // Null where it has not come, or none follows.
-  std::shared_ptr<const Data> first_batch_after(int iteration, int place, bool ends) {
+  // None where it has not come, or none follows.
+  std::vector<std::shared_ptr<const Data>> batches_after(int iteration, int place, bool ends) {
     const int following = ends ? 0 : place + 1;
-    if (following >= static_cast<int>(subsets_.size())) return nullptr;
-    if (ends && iteration == settings_.iterations) return nullptr;
-    const auto& batches = subsets_[subset_at(ends ? iteration + 1 : iteration, following)].batches;
-    return batches.empty() ? nullptr : batches.front();
+    if (following >= static_cast<int>(subsets_.size())) return {};
+    if (ends && iteration == settings_.iterations) return {};
+    return subsets_[subset_at(ends ? iteration + 1 : iteration, following)].batches;
   }
 
   void say_stopped(int iteration, int place, Context& context) {

@@ -16,14 +16,33 @@
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 
+#include "kernels/collective/made_in_time.hpp"
 #include "kernels/cuda/check.hpp"
 #include "kernels/em/image_sum.hpp"
+#include "kernels/memory/devices.hpp"
 #endif
 
 namespace tofstream {
 
+namespace {
+
+// Until 2.8 it counted otherwise: 2708 is 2.7.8, which is 20708 since.
+int counted_as_now(int version) {
+  return version < 10000 ? version / 1000 * 10000 + version % 1000 : version;
+}
+
+}  // namespace
+
 std::string nccl_version_text(int version) {
-  return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+  const int now = counted_as_now(version);
+  return fmt::format("{}.{}.{}", now / 10000, now / 100 % 100, now % 100);
+}
+
+std::string why_nccl_is_too_old(int version) {
+  constexpr int least = 20700;  // the first with parcels between any two ranks
+  if (counted_as_now(version) >= least) return "";
+  return fmt::format("this machine's NCCL is version {}, and {} is the oldest that will do", nccl_version_text(version),
+                     nccl_version_text(least));
 }
 
 #ifdef TOFSTREAM_HAVE_CUDA
@@ -31,7 +50,6 @@ std::string nccl_version_text(int version) {
 namespace {
 
 constexpr int nccl_success = 0, nccl_in_progress = 7, nccl_float = 7;
-constexpr int least_nccl_version = 20700;  // the first with parcels between any two ranks
 
 void* open_nccl() {
   std::vector<std::string> folders = {""};
@@ -82,9 +100,8 @@ struct NcclFunctions {
     find(send, "ncclSend");
     find(receive, "ncclRecv");
     find(error_string, "ncclGetErrorString");
-    if (get_version(&version) != nccl_success || version < least_nccl_version)
-      throw std::runtime_error(fmt::format("this machine's NCCL is version {}, and {} is the oldest that will do",
-                                           nccl_version_text(version), nccl_version_text(least_nccl_version)));
+    if (get_version(&version) != nccl_success) throw std::runtime_error("this machine's NCCL does not say its version");
+    if (const std::string reason = why_nccl_is_too_old(version); !reason.empty()) throw std::runtime_error(reason);
   }
 };
 
@@ -98,13 +115,18 @@ void check_nccl(int status, const char* purpose) {
     throw std::runtime_error(fmt::format("NCCL: cannot {}: {}", purpose, nccl().error_string(status)));
 }
 
+std::string who_is_late(int rank, int ranks) {
+  return fmt::format("NCCL: rank {} waited for the others of {} ranks to join, and not all came in time", rank, ranks);
+}
+
 class NcclTransport final : public RankTransport {
  public:
-  NcclTransport(const NcclId& id, int rank, int ranks) : rank_(rank), ranks_(ranks) {
+  using Clock = std::chrono::steady_clock;
+  NcclTransport(const NcclId& id, int rank, int ranks, Clock::time_point deadline) : rank_(rank), ranks_(ranks) {
     check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "make a stream for parcels between ranks");
     try {
       check_nccl(nccl().init_rank(&comm_, ranks, id, rank), "join the ranks");
-      connect();
+      connect(deadline);
     } catch (...) {
       end();
       throw;
@@ -141,7 +163,7 @@ class NcclTransport final : public RankTransport {
 
   void wait(const std::function<void()>& go_on) override {
     constexpr std::chrono::milliseconds looks_at{1};  // mostly it is done before
-    const auto began = std::chrono::steady_clock::now();
+    const auto began = Clock::now();
     while (true) {
       const cudaError_t state = cudaStreamQuery(stream_);
       if (state == cudaSuccess) break;
@@ -151,15 +173,14 @@ class NcclTransport final : public RankTransport {
       check_nccl(nccl().async_error(comm_, &error), "ask how an exchange goes");
       check_nccl(error, "exchange parts of images");
       go_on();
-      if (std::chrono::steady_clock::now() - began > looks_at)
-        std::this_thread::sleep_for(std::chrono::microseconds(50));
+      if (Clock::now() - began > looks_at) std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
   }
 
  private:
   // NCCL connects two ranks when they first have something for each other, and the call waits for both: here, where all
-  // are waited for anyway.
-  void connect() {
+  // are waited for anyway. Who gives up takes its kernels from the GPU (end()).
+  void connect(Clock::time_point deadline) {
     Buffer<float> tokens = Buffer<float>::zeros(Memory::device, 2 * ranks_, stream_);
     broadcast(tokens.data(), tokens.data(), 1);
     std::vector<Parcel> sent, received;
@@ -169,7 +190,9 @@ class NcclTransport final : public RankTransport {
       received.push_back({tokens.data() + ranks_ + other, 1, other});
     }
     exchange(sent, received);
-    wait([] {});
+    wait([&] {
+      if (Clock::now() > deadline) throw NotInTime(who_is_late(rank_, ranks_));
+    });
   }
 
   void end() {
@@ -210,8 +233,17 @@ NcclId new_nccl_id() {
   return id;
 }
 
-std::unique_ptr<RankTransport> make_nccl_transport(const NcclId& id, int rank, int ranks) {
-  return std::make_unique<NcclTransport>(id, rank, ranks);
+std::unique_ptr<RankTransport> make_nccl_transport(const NcclId& id, int rank, int ranks,
+                                                   std::chrono::milliseconds patience) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  // The thread that waits for others' kernels gives up by itself; here, that whose call never returns.
+  constexpr std::chrono::seconds to_give_up{1};
+  return made_in_time<std::unique_ptr<RankTransport>>(
+      [=, device = current_device()] {
+        use_device(device);
+        return std::make_unique<NcclTransport>(id, rank, ranks, deadline);
+      },
+      patience + to_give_up, who_is_late(rank, ranks));
 }
 
 #else
@@ -225,7 +257,7 @@ int nccl_version() {
 NcclId new_nccl_id() {
   throw std::runtime_error(why_no_nccl());
 }
-std::unique_ptr<RankTransport> make_nccl_transport(const NcclId&, int, int) {
+std::unique_ptr<RankTransport> make_nccl_transport(const NcclId&, int, int, std::chrono::milliseconds) {
   throw std::runtime_error(why_no_nccl());
 }
 

@@ -80,6 +80,12 @@ void use_device(int device) {
   if (why_no_cuda().empty()) check_cuda(cudaSetDevice(device), "use a GPU");
 }
 
+std::size_t all_device_bytes() {
+  std::size_t free_bytes = 0, all = 0;
+  if (why_no_cuda().empty()) check_cuda(cudaMemGetInfo(&free_bytes, &all), "read the device's memory");
+  return all;
+}
+
 void share_device_memory(int devices) {
   for (int owner = 0; owner < devices; ++owner)
     for (int reader = 0; reader < devices; ++reader)
@@ -101,6 +107,10 @@ int current_device() {
 }
 
 void use_device(int) {}
+
+std::size_t all_device_bytes() {
+  return 0;
+}
 
 void share_device_memory(int) {}
 

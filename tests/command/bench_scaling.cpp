@@ -2,6 +2,7 @@
 #include <fstream>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "tests/command/command.hpp"
 #include "tests/support/approx.hpp"
@@ -12,7 +13,7 @@ namespace {
 
 /// Two seconds an iteration of ten subsets on one GPU, of an image of 4 MB that takes 1 ms to copy and 0.5 ms to add.
 const char* const results_of_one =
-    R"({"bench": "scaling", "machine": {"gpu": "some"}, "size": [100, 100, 100], "subsets": 10, "copy_of_image_ms": 1,
+    R"({"bench": "scaling", "machine": {"gpu": "some"}, "events": 1e9, "size": [100, 100, 100], "subsets": 10, "copy_of_image_ms": 1,
         "adding_an_image_ms": 0.5, "results": [{"projector": "joseph", "ranks": 1, "later_s": 2},
         {"projector": "joseph", "ranks": 2, "later_s": 1.1}]})";
 
@@ -49,9 +50,35 @@ TEST_CASE("bench scaling predicts a cluster from one host's results, and says th
   CHECK(in_messages["predicted_s"].get<double>() == approx(0.25 + 10 * (14 * 1.5e-3 + 7 * 0.5e-3)));
   CHECK(in_messages["predicted_of_ideal"].get<double>() == approx(0.25 / 0.495));
   CHECK(in.predict(yaml).out.starts_with("Predicted, not measured"));
+  // Ten times as many events take ten times as long, and images as long as before.
+  const auto many = in.predict(yaml + "events: 1e10\n", "--json").json()["predicted"];
+  CHECK(many[0]["predicted_s"].get<double>() == approx(20));
+  CHECK(many[1]["predicted_s"].get<double>() == approx(10 + 10 * (2e-3 + 0.25e-3)));
+  CHECK(rows[1]["events"] == 1e9);
+  CHECK(many[1]["events"] == 1e10);
   // A stated copy counts before a measured one.
   const auto slower = in.predict("gpus_a_host: 2\nnetwork_gb_per_s: 4\ncopy_gb_per_s: 2\ngpus: [2]\n", "--json");
   CHECK(slower.json()["predicted"][0]["predicted_s"].get<double>() == approx(1 + 10 * (4e-3 + 0.25e-3)));
+}
+
+TEST_CASE("the table of when more GPUs stop helping is what the command predicts from the results of this repository") {
+  const TemporaryFolder folder;
+  const std::string cluster = (folder / "cluster.yaml").string(), document = text_of("share/doc/ranks.md");
+  for (const std::string events : {"1e9", "1e10"}) {
+    std::ofstream(cluster)
+        << "gpus_a_host: 8\nnetwork_gb_per_s: 50\nnetwork_latency_us: 20\ngpus: [2, 4, 8, 16, 64, 256, "
+           "1024]\nevents: "
+        << events << "\n";
+    const auto made = run_bench("scaling --predict " + cluster + " --results share/benchmarks/scaling.json --json")
+                          .json()["predicted"];
+    for (const std::string projector : {"joseph", "tor"}) {
+      std::string row = fmt::format("| {} | {} |", events, projector == "tor" ? "TOR" : "Joseph");
+      for (const auto& of : made)
+        if (of["projector"] == projector)
+          row += fmt::format(" {:.0f} % |", 100 * of["predicted_of_ideal"].get<double>());
+      CHECK_MESSAGE(document.find(row + "\n") != std::string::npos, row);
+    }
+  }
 }
 
 TEST_CASE("bench scaling times iterations and sensitivities by ranks of a CPU") {

@@ -79,6 +79,50 @@ TEST_CASE("memory is estimated before anything starts, and too much of it is ref
   CHECK(text.out.find("there is") != std::string::npos);
 }
 
+TEST_CASE("what does not fit is refused, by check and before a run, with the largest image that fits") {
+  const std::string ranks = "--backend cpu --ranks 64 ";  // too many for any machine
+  const std::string shape = ranks + "--set image.size=[4096,4096,2048] ";
+  const auto refused = run_command("check listmode_osem --memory " + shape);
+  CHECK(refused.code == 2);
+  const auto found = refused.err.find("image.size=[");
+  REQUIRE_MESSAGE(found != std::string::npos, refused.err);
+  const std::string fits = refused.err.substr(found, refused.err.find(" fits", found) - found);
+  int x = 0, y = 0, z = 0;
+  REQUIRE(std::sscanf(fits.c_str(), "image.size=[%d,%d,%d]", &x, &y, &z) == 3);
+  CHECK(x == y);
+  CHECK(z == x / 2);
+  const auto code = [&](int size) {
+    return run_command(
+               fmt::format("check listmode_osem --memory {} --set image.size=[{},{},{}]", ranks, size, size, size / 2))
+        .code;
+  };
+  CHECK(code(x) == 0);
+  CHECK(code(x + 1) == 2);
+
+  const TemporaryFolder folder;
+  const auto run =
+      run_command("run listmode_osem --quiet --input /dev/null --out " + (folder / "out").string() + " " + shape);
+  CHECK(run.code == 2);
+  CHECK_MESSAGE(run.err.find(" fits") != std::string::npos, run.err);
+  CHECK_FALSE(std::filesystem::exists(folder / "out"));
+}
+
+TEST_CASE("memory counts the ranks of a CPU, each with a projector and a sum") {
+  const auto projected = [](int ranks) {
+    return held(run_command(fmt::format("check listmode_osem --backend cpu --set image.size=[100,100,100] --ranks {} "
+                                        "--memory --json",
+                                        ranks))
+                    .json(),
+                "projected")
+        .value();
+  };
+  const std::size_t one = projected(1), image = 4'000'000;
+  // A projector has the packed image and sum, and an image for each thread but the first.
+  const std::size_t another = (2 + static_cast<std::size_t>(tbb::this_task_arena::max_concurrency()) - 1 + 1) * image;
+  CHECK(projected(2) == one + another);
+  CHECK(projected(4) == one + 3 * another);
+}
+
 TEST_CASE("a projector on a CPU holds the images that its threads add into, of deterministic sums 16 at most") {
   const auto projected = [](const std::string& more) {
     return held(run_command("check listmode_osem --backend cpu --memory --json " + more).json(), "projected").value();

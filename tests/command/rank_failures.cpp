@@ -26,14 +26,6 @@ namespace {
 /// So slow that there is time to disturb it.
 constexpr auto* slow = "--set 'projected.fault={delay_ms: 400}'";
 
-bool is_open(const std::filesystem::path& out) {
-  for (int i = 0; i < 1000; ++i) {
-    if (std::filesystem::exists(out / "control.sock")) return true;
-    std::this_thread::sleep_for(10ms);
-  }
-  return false;
-}
-
 bool comes_to_updates(const std::filesystem::path& out) {
   for (int i = 0; i < 500; ++i) {
     const CommandResult asked = run_command("control " + out.string() + " --json");
@@ -59,6 +51,7 @@ struct Ended {
   bool was_time = false;
   bool has_image = false;
   std::string report;
+  std::vector<std::string> left;
 };
 
 void end(Processes& processes, int disturbed, Ended& ended) {
@@ -78,6 +71,7 @@ void end(Processes& processes, int disturbed, Ended& ended) {
 void look_at(const std::filesystem::path& out, Ended& ended) {
   ended.has_image = std::filesystem::exists(out / "image.nii.gz");
   ended.report = text_of(out / "run.json");
+  ended.left = left_behind(out);
 }
 
 Ended disturbed(const std::filesystem::path& out, const Disturbance& disturbance) {
@@ -126,6 +120,7 @@ void check_ended(const Disturbance& disturbance, const Ended& ended) {
     CHECK(ended.said[1].find("nothing was heard of the first rank") != std::string::npos);
     return;
   }
+  CHECK(ended.left.empty());
   const std::string rank = fmt::format("rank {}, on ", disturbance.rank);
   CHECK_MESSAGE(ended.said[0].find(rank) != std::string::npos, ended.said[0]);
   CHECK_MESSAGE(causes_in(ended.said[0]) == 1, ended.said[0]);
@@ -209,8 +204,11 @@ TEST_CASE("a rank that is there and gives no sum is said to hang, whether it is 
   const std::string hangs = "--set 'projected.fault={rank: 1, delay_at: 2, delay_ms: 60000}' ";
   auto processes = started(2, reconstruction(folder / "processes", hangs));
   RankProcess threads("", reconstruction(folder / "threads", hangs + "--ranks 2"));
+  for (const char* out : {"processes", "threads"}) REQUIRE(is_open(folder / out));
+  const auto began = std::chrono::steady_clock::now();
   for (const int code : codes(processes)) CHECK(code == 1);
   CHECK(threads.wait() == 1);
+  CHECK(std::chrono::steady_clock::now() - began < 10s);
   for (const std::string& said : {processes.front()->err(), threads.err()}) {
     CAPTURE(said);
     CHECK(said.find("'projected'") != std::string::npos);
@@ -272,13 +270,17 @@ TEST_CASE("a rank that is slower than the others is named in the log") {
 
 namespace {
 
-/// A small run with ranks of which one fails, perhaps, in one of all ways.
+/// A small run with ranks, processes or threads, of which one fails, perhaps, in one of all ways.
 struct RandomRun {
   enum class Way { none, throws, is_killed, hangs, is_slow, signalled, interrupted };
   Way way = Way::none;
+  bool is_live = false, has_threads = false;
   int ranks = 2, rank = 0, signal = 0, interrupts = 0;
   std::chrono::milliseconds after{0};
   std::string arguments;
+
+  std::size_t signalled_process() const { return has_threads ? 0 : static_cast<std::size_t>(rank); }
+  bool has_fault() const { return way == Way::throws || way == Way::is_killed || way == Way::hangs; }
 };
 
 RandomRun random_run(unsigned seed) {
@@ -288,12 +290,19 @@ RandomRun random_run(unsigned seed) {
   RandomRun run;
   run.ranks = 2 + up_to(1);
   run.rank = up_to(run.ranks - 1);
-  const int subsets = 1 + up_to(3), iterations = 1 + up_to(2), pass = up_to(subsets * iterations - 1);
-  run.arguments = fmt::format(
-      "--set subsets.least_events=100 --set subsets.subsets={} --set subsets.iterations={} --set "
-      "projected.deterministic={} --set "
-      "events.batch_events={} --set projected.use={}",
-      subsets, iterations, yes(), yes() ? 2000 : 100'000, yes() ? "joseph_projector" : "tor_projector");
+  run.is_live = up_to(2) == 0;
+  run.has_threads = up_to(2) == 0;
+  const int subsets = 1 + up_to(3), iterations = 1 + up_to(2), batch = yes() ? 2000 : 100'000;
+  constexpr int least_live_updates = 6;
+  const int pass = up_to((run.is_live ? least_live_updates : subsets * iterations) - 1);
+  if (!run.is_live)
+    run.arguments = fmt::format(
+        "--set subsets.least_events=100 --set subsets.subsets={} --set subsets.iterations={} --set "
+        "events.batch_events={} ",
+        subsets, iterations, batch);
+  run.arguments += fmt::format("--set projected.deterministic={} --set projected.use={}", yes(),
+                               yes() ? "joseph_projector" : "tor_projector");
+  if (run.has_threads) run.arguments += fmt::format(" --ranks {}", run.ranks);
   if (up_to(3) == 0) run.arguments += fmt::format(" --set rank_parts={}", run.ranks + up_to(5));
   const auto fault = [&](const std::string& what) {
     run.arguments += fmt::format(" --set 'projected.fault={{rank: {}, {}}}'", run.rank, what);
@@ -329,24 +338,58 @@ RandomRun random_run(unsigned seed) {
   return run;
 }
 
+Processes begun(const RandomRun& run, const std::filesystem::path& out) {
+  const std::string arguments =
+      run.is_live ? live_reconstruction(out, run.arguments) : reconstruction(out, run.arguments);
+  if (!run.has_threads) return started_on_host(run.ranks, arguments);
+  Processes one;
+  one.push_back(std::make_unique<RankProcess>("", arguments));
+  return one;
+}
+
 Ended ended_by(const RandomRun& run, const std::filesystem::path& out) {
   Ended ended;
-  Processes processes = started_on_host(run.ranks, reconstruction(out, run.arguments));
+  Processes processes = begun(run, out);
   ended.was_time = is_open(out);
   std::this_thread::sleep_for(run.after);
-  if (run.signal != 0) processes[static_cast<std::size_t>(run.rank)]->signal(run.signal);
+  if (run.signal != 0) processes[run.signalled_process()]->signal(run.signal);
   for (int i = 0; i < run.interrupts; ++i)
     for (const auto& process : processes) process->signal(SIGINT);
-  end(processes, run.signal != 0 ? run.rank : -1, ended);
+  end(processes, run.signal != 0 ? static_cast<int>(run.signalled_process()) : -1, ended);
   look_at(out, ended);
   return ended;
 }
 
+// One process: what kills or halts a rank is the end of all, or halts all.
+void check_threads(const RandomRun& run, const Ended& ended) {
+  using Way = RandomRun::Way;
+  CAPTURE(ended.said[0]);
+  const int code = ended.codes[0];
+  const bool was_killed = run.way == Way::is_killed || run.signal == SIGKILL;
+  if (code == 0) {
+    CHECK_FALSE(run.has_fault());
+    CHECK(ended.has_image);
+    return;
+  }
+  CHECK_FALSE(ended.has_image);
+  if (run.way == Way::interrupted) {
+    CHECK(code == 130);
+    return;
+  }
+  CHECK(run.signal != SIGSTOP);  // it goes on
+  CHECK(code == (was_killed ? 128 + SIGKILL : 1));
+  if (was_killed) return;
+  CHECK(run.has_fault());
+  CHECK(causes_in(ended.said[0]) == 1);
+  CHECK(ended.left.empty());
+  if (run.rank > 0) CHECK(ended.said[0].find(fmt::format("rank {}", run.rank)) != std::string::npos);
+}
+
 void check_one_cause(const RandomRun& run, const Ended& ended) {
   using Way = RandomRun::Way;
+  if (run.has_threads) return check_threads(run, ended);
   const auto disturbed = static_cast<std::size_t>(run.rank);
-  const bool is_fault = run.way == Way::throws || run.way == Way::is_killed || run.way == Way::hangs;
-  bool came_too_late = !is_fault;
+  bool came_too_late = !run.has_fault();
   for (std::size_t rank = 0; rank < ended.codes.size(); ++rank)
     came_too_late = came_too_late && (ended.codes[rank] == 0 || (run.signal != 0 && rank == disturbed));
   if (came_too_late) return;
@@ -370,6 +413,7 @@ void check_one_cause(const RandomRun& run, const Ended& ended) {
     return;
   }
   if (ended.codes[0] != 0) CHECK_FALSE(ended.has_image);
+  if (ended.codes[0] == 1) CHECK(ended.left.empty());
   const bool is_firsts = run.rank == 0 && run.way != Way::throws;
   for (std::size_t rank = 0; rank < ended.codes.size(); ++rank) {
     CAPTURE(rank);
@@ -386,7 +430,9 @@ void check_one_cause(const RandomRun& run, const Ended& ended) {
 }  // namespace
 
 // TOFSTREAM_RANDOM_RANK_RUNS=200 takes more of them.
-TEST_CASE("random runs with ranks that throw, are killed, halted, interrupted or hang end within 20 s, for one cause") {
+TEST_CASE(
+    "random runs, offline and live, with ranks that throw, are killed, halted, interrupted or hang end within 20 s, "
+    "for one cause") {
   const TemporaryFolder folder;
   ranks_recording();
   const char* wanted = std::getenv("TOFSTREAM_RANDOM_RANK_RUNS");

@@ -81,6 +81,8 @@ TEST_CASE("processes of one run give the image and the books of threads, bit for
     CHECK(figures["rank_devices"][1].get<std::string>().ends_with(": cpu"));
     double data = 0;
     for (const double of_rank : figures["rank_data"]) data += of_rank;
+    for (const char* of_ranks : {"rank_waiting_s", "rank_reducing_s"})
+      CHECK(figures[of_ranks].size() == static_cast<std::size_t>(ranks));
     CHECK(data == 2 * report["books"]["reconstructed"].get<double>());
   }
 }

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -34,6 +36,50 @@ inline std::string reconstruction(const std::filesystem::path& out, const std::s
          "cache=false --set projected.sensitivity.exact_pairs=0 --set projected.sensitivity.sampled_pairs=20000 "
          "--input " +
          ranks_recording().string() + " --out " + out.string() + " " + more;
+}
+
+/// The same recording as a stream of events that live_subsets makes updates of while it comes: at least seven.
+inline std::string live_reconstruction(const std::filesystem::path& out, const std::string& more = "") {
+  static const TemporaryFolder folder;
+  static const std::filesystem::path file = [] {
+    const auto made = folder / "live.yaml";
+    std::ofstream(made) << "image: {size: [20, 20, 10], voxel_mm: 12}\ngadgets:\n  feed: {use: file_source, path: "
+                        << ranks_recording().string() << ", chunk_kib: 7}\n"
+                        << R"(  events: {use: petsird_decoder, from: feed, batch_events: 1500}
+  subsets: {use: live_subsets, from: events, events: 4000, iterations: 1}
+  projected: {use: joseph_projector, from: {events: subsets, image: estimate},
+    sensitivity: {exact_pairs: 0, sampled_pairs: 20000, cache: false}, edge: {events: {messages: 1}}}
+  estimate: {use: osem_update, from: projected}
+  file: {use: nifti_writer, from: estimate}
+)";
+    return made;
+  }();
+  return fmt::format("run {} --quiet --backend cpu --out {} {}", file.string(), out.string(), more);
+}
+
+/// Waits until the run has begun.
+inline bool is_open(const std::filesystem::path& out) {
+  for (int i = 0; i < 1000; ++i) {
+    if (std::filesystem::exists(out / "control.sock")) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+/// What a run that has ended has left in its folder, or of shared memory, that is not to be there.
+inline std::vector<std::string> left_behind(const std::filesystem::path& out) {
+  std::vector<std::string> left;
+  const auto look = [&](const std::filesystem::path& folder, const auto& is_wrong) {
+    std::error_code none;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, none))
+      if (is_wrong(entry)) left.push_back(entry.path().string());
+  };
+  look(out, [](const auto& entry) {
+    const std::string name = entry.path().filename().string();
+    return entry.is_socket() || (entry.is_regular_file() && name != "run.json" && name != "report.html");
+  });
+  look("/dev/shm", [](const auto& entry) { return entry.path().filename().string().starts_with("tofstream"); });
+  return left;
 }
 
 /// None twice, since runs may be side by side, and none of those that the system gives to who connects.

@@ -68,6 +68,13 @@ TEST_CASE("a reconstruction by several ranks has the image and the books of one,
   double data = 0;
   for (const double of_rank : figures["rank_data"]) data += of_rank;
   CHECK(data == 2 * report["books"]["reconstructed"].get<double>());
+  for (const char* of_ranks : {"rank_projecting_s", "rank_planning_s", "rank_waiting_s", "rank_reducing_s"})
+    CHECK(figures[of_ranks].size() == 3);
+  CHECK(figures["rank_reducing_s"][0].get<double>() > 0);
+  const double imbalance = figures["rank_imbalance"].get<double>();
+  CHECK(imbalance >= 1);
+  CHECK(imbalance <= 3);
+  CHECK(text_of(folder / "three" / "report.html").find("<h2>Ranks</h2>") != std::string::npos);
   CHECK_FALSE(report_of(folder / "one")["gadgets"]["projected"]["figures"].contains("rank_devices"));
 }
 
@@ -107,6 +114,7 @@ TEST_CASE("bench scaling measures ranks beside one") {
   for (const auto& row : rows) {
     CHECK(row["accurate"] == true);
     CHECK(row["rank"].size() == row["ranks"].get<std::size_t>());
+    CHECK(row["rank"][0]["kept_planning_s"] == 0);  // a CPU keeps no plans
     CHECK(row["later_s"].get<double>() > 0);
     CHECK(row["predicted_of_ideal"].get<double>() == approx(1));  // no copies between GPUs
   }

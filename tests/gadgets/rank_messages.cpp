@@ -24,6 +24,7 @@
 #include "gadgets/payloads.hpp"
 #include "gadgets/ranks/launcher.hpp"
 #include "gadgets/ranks/rank_group.hpp"
+#include "gadgets/step/division.hpp"
 #include "gadgets/step/rank_service.hpp"
 #include "gadgets/views.hpp"
 #include "kernels/ring/simulate/random_pairs.hpp"
@@ -307,5 +308,54 @@ TEST_CASE("two ranks that talk over a socket give the bits of one: events and vi
                               std::make_shared<const Sevenths>());
   const Grid grid = Grid::centred(8, 8, 4, {8, 8, 8});
   check_two_ranks<ViewBatch>("rotation_projector", "backend: cpu", some_views(), grid);
+}
+
+TEST_CASE("a rank of another version, with other plug-ins or another pipeline is refused, and the first says why") {
+  const auto refused = [](const std::string& program, const std::string& pipeline) -> std::string {
+    const PrivateTemporaryFolder folder;
+    const std::string endpoint = "ipc://" + (folder.path() / "ranks").string();
+    const RankOnThread other(endpoint, {{1, 2}, "gpu2", 0, program, pipeline, ""}, {});
+    try {
+      const RankGroup group(
+          {.own = {{0, 2}, "gpu1", 0, "tofstream 1.0 (abc)", "a pipeline", ""}, .endpoint = endpoint});
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+    return "nothing";
+  };
+  CHECK(
+      refused("tofstream 1.1 (def)", "a pipeline") ==
+      "rank 1, on gpu2, is tofstream 1.1 (def), and the first, on gpu1, is tofstream 1.0 (abc): start the same program "
+      "and plug-ins on all hosts");
+  CHECK(refused("tofstream 1.0 (abc), plug-in gadget my_filter", "a pipeline") ==
+        "rank 1, on gpu2, is tofstream 1.0 (abc), plug-in gadget my_filter, and the first, on gpu1, is tofstream 1.0 "
+        "(abc): start the same program and plug-ins on all hosts");
+  CHECK(
+      refused("tofstream 1.0 (abc)", "another") ==
+      "rank 1, on gpu2, was started with another pipeline or other parameters than the first, on gpu1: write the same "
+      "command for all");
+}
+
+TEST_CASE("more processes on a host than it has GPUs are refused, with the one that has none") {
+  const auto refused = [](const std::string& host_of_other, int gpus_of_first, int gpus_of_other) -> std::string {
+    const PrivateTemporaryFolder folder;
+    const std::string endpoint = "ipc://" + (folder.path() / "ranks").string();
+    const RankOnThread other(endpoint, {{1, 2}, host_of_other, gpus_of_other, "program", "pipeline", ""}, {});
+    RankGroup group({.own = {{0, 2}, "gpu1", gpus_of_first, "program", "pipeline", ""}, .endpoint = endpoint});
+    std::string why;
+    try {
+      require_gpus(group);
+    } catch (const std::invalid_argument& error) {
+      why = error.what();
+    }
+    group.end(0);
+    return why;
+  };
+  const std::string remedy = ": start fewer ranks there, or write --backend cpu";
+  CHECK(refused("gpu1", 1, 1) == "rank 1 needs GPU 1 of gpu1, which has 1" + remedy);
+  CHECK(refused("gpu2", 1, 0) == "rank 1 needs GPU 0 of gpu2, which has 0" + remedy);
+  CHECK(refused("gpu2", 0, 1) == "rank 0 needs GPU 0 of gpu1, which has 0" + remedy);
+  CHECK(refused("gpu1", 2, 2).empty());
+  CHECK(refused("gpu2", 1, 1).empty());
 }
 // SPDX-License-Identifier: Apache-2.0

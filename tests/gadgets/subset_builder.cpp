@@ -101,7 +101,7 @@ TEST_CASE("subsets follow one another in an order of their own, once all have co
       CHECK(subsets[s]->step.iteration == static_cast<int>(s / 8) + 1);
       CHECK(subsets[s]->step.last == (s == 15));
       CHECK(subsets[s]->event_count() == (s < 8 ? 6 : 0));
-      if (s != 15) CHECK(subsets[s]->next_batch == subsets[s + 1]->batches.front());
+      if (s != 15) CHECK(subsets[s]->next_batches == subsets[s + 1]->batches);
     }
     return found;
   };

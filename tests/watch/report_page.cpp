@@ -100,6 +100,29 @@ TEST_CASE("how the program ran is folded below the scan, in tables that scroll; 
   for (const char* text : {"http://", "https://", "src=\"/", "url("}) CHECK_MESSAGE(!holds(page, text), text);
 }
 
+TEST_CASE("a gadget whose work ranks share has a table of them") {
+  Json run = small_run();
+  CHECK(!holds(report_html(run, {}), "<h2>Ranks</h2>"));
+  Json& figures = run["gadgets"]["projected"]["figures"];
+  figures = {{"rank_devices", {"NVIDIA H200", "gpu2: <H200>"}},
+             {"rank_data", {12'345'678.0, 10'000'000.0}},
+             {"rank_projecting_s", {1.5, 1.0}},
+             {"rank_planning_s", {0.25, 0.125}},
+             {"rank_waiting_s", {0.0, 0.5}},
+             {"rank_reducing_s", {0.0625}},
+             {"rank_imbalance", 1.2}};
+  const std::string page = report_html(run, {});
+  for (const char* text :
+       {"<td>projected</td><td>0</td><td>NVIDIA H200</td><td>12345678</td><td>1.500</td><td>0.250</td><td>0.000</td>"
+        "<td>0.062</td>",
+        "<td>projected</td><td>1</td><td>gpu2: &lt;H200&gt;</td><td>10000000</td><td>1.000</td><td>0.125</td>"
+        "<td>0.500</td><td>-</td>",
+        "<td>projected</td><td>largest/mean</td><td></td><td></td><td>1.200</td>"})
+    CHECK_MESSAGE(holds(page, text), page);
+  figures["rank_data"] = "of another meaning";
+  CHECK(holds(report_html(run, {}), "<td>NVIDIA H200</td><td>-</td>"));
+}
+
 TEST_CASE("events that were lost stand above the image") {
   Json run = small_run();
   run["books"]["lost"] = {{"sent, but not received", 200'000}};

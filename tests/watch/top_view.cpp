@@ -74,6 +74,35 @@ TEST_CASE("a page says what an edge that spills has on disk") {
         std::string::npos);
 }
 
+TEST_CASE("a page has a line for each rank of a gadget whose work several share") {
+  RunReport report = small_report();
+  CHECK(top_view(status_json(report), nullptr, 200).find("ranks of") == std::string::npos);
+  GadgetReport projected{.name = "projected", .use = "tor_projector"};
+  projected.figures = {{"rank_devices", std::vector<std::string>{"NVIDIA H200", "gpu2: NVIDIA H200"}},
+                       {"rank_data", std::vector<double>{5e6, 4e6}},
+                       {"rank_projecting_s", std::vector<double>{1, 1}},
+                       {"rank_planning_s", std::vector<double>{0.5, 0.5}},
+                       {"rank_waiting_s", std::vector<double>{0, 0}},
+                       {"rank_reducing_s", std::vector<double>{0.25}}};
+  report.gadgets.push_back(projected);
+  const auto before = status_json(report);
+  const std::string first = top_view(before, nullptr, 200);
+  CHECK(first.find("projected    1     4.00M         -          -        -       -        -  gpu2: NVIDIA H200\n") !=
+        std::string::npos);
+  report.seconds += 2;
+  report.gadgets.back().figures["rank_data"] = std::vector<double>{9e6, 7e6};
+  report.gadgets.back().figures["rank_projecting_s"] = std::vector<double>{2.5, 2};
+  report.gadgets.back().figures["rank_waiting_s"] = std::vector<double>{0, 0.5};
+  const std::string page = top_view(status_json(report), before, 200);
+  CHECK(page.find("ranks of  rank      data    data/s projecting planning waiting reducing  on\n"
+                  "projected    0     9.00M     2.00M        75%       0%      0%       0%  NVIDIA H200\n"
+                  "projected    1     7.00M     1.50M        50%       0%     25%        -  gpu2: NVIDIA H200\n") !=
+        std::string::npos);
+  report.gadgets.back().figures["rank_data"] = std::string("of another meaning");
+  report.gadgets.back().figures["rank_devices"] = std::vector<double>{1, 2};
+  CHECK(top_view(status_json(report), before, 200).find("\nprojected    0         0         -") != std::string::npos);
+}
+
 TEST_CASE("without a page before there are no rates, and lines are cut at the terminal's width") {
   const auto status = status_json(small_report());
   CHECK(top_view(status, nullptr, 200).find("events/s\nbooks") == std::string::npos);

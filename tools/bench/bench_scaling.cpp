@@ -103,8 +103,7 @@ std::vector<EventSubset> subsets_of(const std::vector<Batches>& batches, int ite
   for (std::size_t s = 0; s < result.size(); ++s) {
     result[s].batches = batches[s];
     result[s].step = {.iteration = 1, .iterations = iterations + 1, .subset = static_cast<int>(s), .subsets = subsets};
-    const Batches& next = batches[(s + 1) % batches.size()];
-    if (!next.empty()) result[s].next_batch = next.front();
+    result[s].next_batches = batches[(s + 1) % batches.size()];
   }
   return result;
 }
@@ -213,6 +212,7 @@ ordered_json row_of(const ScalingOptions& options, const std::string& projector,
     row["rank"].push_back({{"device", rank.device},
                            {"events", rank.of_shares.data},
                            {"planning_s", rank.of_shares.planning_s},
+                           {"kept_planning_s", rank.of_shares.kept_planning_s},
                            {"projecting_s", rank.of_shares.projecting_s}});
   constexpr double nrms_of_ranks = 1e-6;
   row["accurate"] = row["nrms_to_one"].get<double>() <= nrms_of_ranks;

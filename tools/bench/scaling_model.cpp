@@ -25,7 +25,8 @@ struct ClusterFile : Cluster {
                                         "What a process's link to the others carries"),
       param<&Cluster::network_latency_us>("network_latency_us", range(0, 1e6), unit("us"), "Before a message arrives"),
       param<&Cluster::images>("images", "How images get to other hosts and back (tofstream run --rank-images)"),
-      param<&Cluster::gpus>("gpus", required, "How many GPUs to predict for"));
+      param<&Cluster::gpus>("gpus", required, "How many GPUs to predict for"),
+      param<&Cluster::events>("events", range(0, 1e15), "In the scan; 0: as measured"));
 };
 
 double image_bytes(const ordered_json& measured) {
@@ -58,11 +59,14 @@ Undivided undivided_of(const ordered_json& measured, const Cluster& cluster) {
 ordered_json row_of(const ordered_json& one, const ordered_json& measured, const Cluster& cluster,
                     const Undivided& cost, int gpus) {
   const bool is_one_host = gpus <= cluster.gpus_a_host;
-  const double ideal_s = one.at("later_s").get<double>() / gpus;
+  const auto measured_events = measured.at("events").get<double>();
+  const double events = cluster.events > 0 ? cluster.events : measured_events;
+  const double ideal_s = one.at("later_s").get<double>() * (events / measured_events) / gpus;
   const double of_subset =
       is_one_host ? cost.of_subset(gpus, gpus) : between_processes_s(gpus, image_bytes(measured), cost.add_s, cluster);
   const double predicted_s = ideal_s + measured.at("subsets").get<double>() * of_subset;
   return {{"projector", one.at("projector")},
+          {"events", events},
           {"gpus", gpus},
           {"hosts", (gpus + cluster.gpus_a_host - 1) / cluster.gpus_a_host},
           {"ranks_are", is_one_host ? "GPUs of one process" : "processes"},

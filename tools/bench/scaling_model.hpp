@@ -34,12 +34,14 @@ struct Cluster {
   double network_gb_per_s = 0, network_latency_us = 0;  // of a process's link
   ClusterImages images = ClusterImages::nccl;
   std::vector<int> gpus;
+  double events = 0;  // in the scan; 0: as measured
 };
 
 /// Throws std::runtime_error, one line with file and place.
 Cluster read_cluster(const std::filesystem::path& file);
 
-/// One row for each projector and number of GPUs: seconds of a later iteration and their share of the ideal. `measured`
+/// One row for each projector and number of GPUs: seconds of a later iteration and their share of the ideal. Of other
+/// numbers of events, projection takes one GPU as much longer as they are more. `measured`
 /// is the report of `tofstream-bench scaling` with a row of one GPU for each projector. GPUs of one host are ranks of one
 /// process; more are a process each. By NCCL the estimate goes through each link once, then a slab of each sum, then the
 /// added slabs to the first; in messages all estimates and sums go through the first one's link, one after the other

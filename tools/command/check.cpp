@@ -1,15 +1,14 @@
 // `tofstream check`: whether a pipeline is good, and whether it fits into memory, without running it.
 #include <memory>
-#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "core/base/printable.hpp"
 #include "core/pipeline/memory_estimate.hpp"
-#include "kernels/memory/memory.hpp"
 #include "tools/command/commands.hpp"
 #include "tools/command/group_command.hpp"
+#include "tools/command/memory_check.hpp"
 #include "tools/command/named_inputs.hpp"
 #include "tools/command/running.hpp"
 
@@ -65,12 +64,6 @@ void print_pipeline(const Pipeline& pipeline, const MissingInputs& missing) {
                   files == 0 ? "" : ", " + counted(files, "file") + " to be given");
 }
 
-MachineMemory this_machine() {
-  MachineMemory machine{host_memory_bytes(), std::nullopt};
-  if (why_no_cuda().empty()) machine.device_bytes = free_device_bytes();
-  return machine;
-}
-
 void check(const CheckOptions& options) {
   const Pipeline pipeline = load(options.pipeline, options.pipeline_options);
   require_shareable(pipeline);
@@ -80,8 +73,9 @@ void check(const CheckOptions& options) {
   MemoryVerdict verdict;
   if (options.memory) {
     const MemoryEstimate estimate = estimate_memory(pipeline);
-    const MachineMemory machine = this_machine();
-    verdict = compare_memory(estimate, machine);
+    const MachineMemory machine = free_memory();
+    verdict = with_size_that_fits(compare_memory(estimate, machine), options.pipeline, options.pipeline_options,
+                                  pipeline, machine);
     if (options.json)
       json["memory"] = memory_json(estimate, machine);
     else

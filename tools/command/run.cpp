@@ -6,6 +6,7 @@
 #include "tools/command/commands.hpp"
 #include "tools/command/group_command.hpp"
 #include "tools/command/group_run.hpp"
+#include "tools/command/memory_check.hpp"
 #include "tools/command/metrics_options.hpp"
 #include "tools/command/rank_command.hpp"
 #include "tools/command/running.hpp"
@@ -64,6 +65,7 @@ void add_run(Command& app) {
         [&](Pipeline pipeline, const OtherProcesses& others) {
           options->settings.ranks = others.ranks;
           if (groups_of(pipeline) > 1) return run_in_groups(std::move(pipeline), others, options->settings);
+          require_memory(options->pipeline, options->pipeline_options, pipeline);
           run_pipeline(std::move(pipeline), options->settings);
         });
   });

@@ -72,6 +72,31 @@ std::string gadgets(const Json& run) {
   return html::table({"gadget", "use", "messages in", "out", "events in", "out", "busy s", "held up s"}, rows);
 }
 
+std::string whole(const Json& value) {
+  return value.is_number() ? fmt::format("{:.0f}", value.get<double>()) : words(value);
+}
+
+// Of gadgets whose work ranks share.
+std::string ranks(const Json& run) {
+  Rows rows;
+  for (const auto& [name, gadget] : at(run, {"gadgets"}).items()) {
+    const Json& all = at(gadget, {"figures"});
+    const auto of_rank = [&](const char* figure, std::size_t rank) -> const Json& {
+      static const Json none;
+      const Json& values = at(all, {figure});
+      return values.is_array() && rank < values.size() ? values[rank] : none;
+    };
+    const std::size_t number = at(all, {"rank_devices"}).is_array() ? at(all, {"rank_devices"}).size() : 0;
+    for (std::size_t rank = 0; rank < number; ++rank)
+      rows.push_back({name, std::to_string(rank), words(of_rank("rank_devices", rank)),
+                      whole(of_rank("rank_data", rank)), fixed(of_rank("rank_projecting_s", rank)),
+                      fixed(of_rank("rank_planning_s", rank)), fixed(of_rank("rank_waiting_s", rank)),
+                      fixed(of_rank("rank_reducing_s", rank))});
+    if (number > 0) rows.push_back({name, "largest/mean", "", "", fixed(at(all, {"rank_imbalance"})), "", "", ""});
+  }
+  return html::table({"gadget", "rank", "on", "data", "projecting s", "planning s", "waiting s", "reducing s"}, rows);
+}
+
 std::string figures(const Json& run) {
   Rows rows;
   for (const auto& [name, gadget] : at(run, {"gadgets"}).items())
@@ -115,6 +140,7 @@ std::string report_html(const Json& run, const std::vector<ReportPicture>& pictu
   std::string machinery;
   machinery += section("Latency, from a message's entry to the end of a sink's work on it", latency(run));
   machinery += section("Gadgets", gadgets(run));
+  machinery += section("Ranks", ranks(run));
   machinery += section("Figures", figures(run));
   machinery += section("Edges", edge_rows(run));
   machinery += section("When nothing moved", stalls(run));

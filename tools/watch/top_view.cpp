@@ -147,6 +147,59 @@ std::string gadgets(const Json& status, const Json& before, const Rates& rates) 
   return text;
 }
 
+// A number of a rank's among a gadget's figures; figures of other types are somebody else's.
+std::optional<double> of_rank(const Json& figures, const char* key, std::size_t rank) {
+  const auto values = figures.find(key);
+  if (values == figures.end() || !values->is_array() || rank >= values->size() || !(*values)[rank].is_number())
+    return std::nullopt;
+  return (*values)[rank].get<double>();
+}
+
+// What each rank does of a gadget's work that several share.
+std::string ranks_of(const std::string& name, const Json& figures, const Json& before, const Rates& rates,
+                     std::size_t width) {
+  const auto devices = figures.find("rank_devices");
+  if (devices == figures.end() || !devices->is_array()) return "";
+  std::string text;
+  for (std::size_t rank = 0; rank < devices->size(); ++rank) {
+    const auto rate = [&](const char* key) -> std::optional<double> {
+      const auto now = of_rank(figures, key, rank), old = of_rank(before, key, rank);
+      return now && old ? rates.of(*now, *old) : std::nullopt;
+    };
+    const auto share = [&](const char* key) {
+      const auto of_time = rate(key);
+      return of_time ? fmt::format("{:.0f}%", 100 * *of_time) : "-";
+    };
+    const auto data_rate = rate("rank_data");
+    const Json& device = (*devices)[rank];
+    text += fmt::format("{:<{}} {:>4} {:>9} {:>9} {:>10} {:>8} {:>7} {:>8}  {}\n", name, width, rank,
+                        short_number(of_rank(figures, "rank_data", rank).value_or(0)),
+                        data_rate ? short_number(*data_rate) : "-", share("rank_projecting_s"),
+                        share("rank_planning_s"), share("rank_waiting_s"), share("rank_reducing_s"),
+                        device.is_string() ? device.get<std::string>() : "");
+  }
+  return text;
+}
+
+std::string ranks(const Json& status, const Json& before, const Rates& rates) {
+  const Json none = Json::object();
+  const auto figures_of = [&](const Json& page, const std::string& name) -> const Json& {
+    if (page.is_null()) return none;
+    const Json& gadget = page.at("gadgets").at(name);
+    const auto figures = gadget.find("figures");
+    return figures == gadget.end() ? none : *figures;
+  };
+  std::size_t width = 8;
+  for (const auto& [name, gadget] : status.at("gadgets").items()) width = std::max(width, name.size());
+  std::string text;
+  for (const auto& [name, gadget] : status.at("gadgets").items())
+    text += ranks_of(name, figures_of(status, name), figures_of(before, name), rates, width);
+  if (text.empty()) return "";
+  return fmt::format("\n{:<{}} {:>4} {:>9} {:>9} {:>10} {:>8} {:>7} {:>8}  {}\n", "ranks of", width, "rank", "data",
+                     "data/s", "projecting", "planning", "waiting", "reducing", "on") +
+         text;
+}
+
 // An edge that spills goes by bytes alone.
 std::string waiting_messages(const Json& edge) {
   const auto waiting = edge.at("waiting_messages").get<double>();
@@ -205,7 +258,9 @@ std::string short_number(double value) {
 
 std::string top_view(const Json& status, const Json& before, std::size_t columns) {
   const Rates rates(status, before);
-  return cut(head(status, before, rates) + gadgets(status, before, rates) + edges(status), columns);
+  return cut(
+      head(status, before, rates) + gadgets(status, before, rates) + ranks(status, before, rates) + edges(status),
+      columns);
 }
 
 }  // namespace tofstream

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/collective/made_in_time.hpp"
 #include "kernels/collective/mpi.hpp"
 #include "kernels/collective/nccl.hpp"
 #include "kernels/em/image_sum.hpp"
@@ -152,6 +153,21 @@ TEST_CASE("NCCL says its version, or what to install") {
   CHECK((nccl_version() == 0) == !reason.empty());
   CHECK(reason.find('\n') == std::string::npos);
   if (!reason.empty()) CHECK_THROWS_WITH_AS((void)new_nccl_id(), reason.c_str(), std::runtime_error);
+}
+
+TEST_CASE("an NCCL that is too old is refused by its version") {
+  for (const int will_do : {2703, 2804, 20908, 22809}) CHECK(why_nccl_is_too_old(will_do).empty());
+  CHECK(why_nccl_is_too_old(2604) == "this machine's NCCL is version 2.6.4, and 2.7.0 is the oldest that will do");
+  CHECK(why_nccl_is_too_old(0) == "this machine's NCCL is version 0.0.0, and 2.7.0 is the oldest that will do");
+}
+
+TEST_CASE("a rank that joins alone gives up in time") {
+  if (!gpu_or_skip()) return;
+  if (!why_no_nccl().empty()) return skip_test("NCCL");
+  const auto began = std::chrono::steady_clock::now();
+  CHECK_THROWS_WITH_AS((void)make_nccl_transport(new_nccl_id(), 0, 2, std::chrono::seconds(2)),
+                       "NCCL: rank 0 waited for the others of 2 ranks to join, and not all came in time", NotInTime);
+  CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(10));
 }
 
 TEST_CASE("MPI says its name, or what to install") {
