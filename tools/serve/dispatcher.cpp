@@ -5,11 +5,10 @@
 #include <atomic>
 #include <iterator>
 #include <list>
-#include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <stdexcept>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,41 +19,23 @@
 #include "core/gadget/memory.hpp"
 #include "gadgets/io/random_identity.hpp"
 #include "gadgets/stop_descriptor.hpp"
-#include "gadgets/wire/endpoint.hpp"
 #include "gadgets/wire/wait_for_any.hpp"
 #include "tools/serve/fleet_figures.hpp"
 #include "tools/serve/known_server.hpp"
 #include "tools/serve/relay.hpp"
+#include "tools/serve/servers_behind.hpp"
 
 namespace tofstream::serve {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds dispatcher_pause{100};
 constexpr std::chrono::milliseconds until_a_client_has_room{2};
 constexpr std::chrono::milliseconds for_all_offers{1000};
-constexpr std::chrono::milliseconds for_further_servers{2000};  // at the start, once one is there
 constexpr std::chrono::milliseconds between_fleet_figures{200};
 constexpr std::size_t most_clients = 1024;  // whose run is not over
-
-void require_servers(const DispatcherOptions& options) {
-  if (options.servers.empty())
-    throw std::invalid_argument("no server to hand runs to: name each by --servers, as tcp://HOST:PORT");
-  std::set<std::string> seen;
-  for (const ServerAddress& server : options.servers) {
-    require_endpoint(server.endpoint, !server.key.empty());
-    if (!seen.insert(server.endpoint).second)
-      throw std::invalid_argument(fmt::format("{} is named twice: name each server once", server.endpoint));
-    if (server.endpoint == options.endpoint)
-      throw std::invalid_argument(
-          fmt::format("{} is where clients are to connect, and a server too: name another endpoint", server.endpoint));
-    if (!server.key.empty() && options.keys.own.empty())
-      throw std::invalid_argument("a server's public key is given, and no own key: name this end's by --key");
-  }
-}
 
 // Without keys of clients the front has none, and is open within this machine only.
 KeyParams front_keys(const KeyParams& keys) {
@@ -66,15 +47,13 @@ KeyParams front_keys(const KeyParams& keys) {
 class Dispatcher::Impl {
  public:
   explicit Impl(DispatcherOptions options)
-      : options_((require_servers(options), std::move(options))),
+      : options_((ServersBehind::require_possible(options), std::move(options))),
         front_({.endpoint = options_.endpoint,
                 .keys = front_keys(options_.keys),
                 .patience = options_.patience,
-                .largest_frame = options_.largest_frame}) {
-    if (!options_.keys.own.empty()) own_key_ = read_secret_key(options_.keys.own);
-    for (const ServerAddress& address : options_.servers)
-      servers_.push_back({.known = std::make_unique<KnownServer>(address, options_.keys.own, options_.patience)});
-    wait_for_servers();
+                .largest_frame = options_.largest_frame}),
+        own_key_(options_.keys.own.empty() ? std::nullopt : std::optional(read_secret_key(options_.keys.own))),
+        servers_(options_) {
     note_figures();
   }
 
@@ -84,7 +63,7 @@ class Dispatcher::Impl {
     while (!(is_stopping_ && runs_.empty())) {
       wake_.clear();
       take_orders();
-      look_at_servers();
+      servers_.look();
       front_.receive([this](const std::string& client, zmq::message_t* message) { take(client, message); });
       look_after_clients();
       move_waiting();
@@ -110,12 +89,6 @@ class Dispatcher::Impl {
   bool is_ready() const { return is_ready_; }
 
  private:
-  struct Server {
-    std::unique_ptr<KnownServer> known;
-    bool was_there = false;
-    std::string told_why = {};  // it is not there
-    std::uint64_t begun = 0, refused = 0, vanished = 0;
-  };
   // A client's run, the server that has it, and those that did not take it. The server's own figures have it once they
   // were asked for after its `counted_from`.
   struct Run {
@@ -133,60 +106,6 @@ class Dispatcher::Impl {
     std::vector<Place> all;
     std::vector<At> at;
   };
-
-  // At the start.
-  void wait_for_servers() {
-    const auto began = Clock::now();
-    auto until = began + options_.start_patience;
-    for (bool has_one = false; Clock::now() < until;) {
-      if (options_.while_waiting) options_.while_waiting();
-      std::size_t there = 0;
-      for (Server& server : servers_) {
-        server.known->look();
-        if (server.known->is_wrong())
-          throw std::runtime_error(fmt::format("{}: {}", server.known->name(), server.known->why_not()));
-        there += server.known->is_there() ? 1 : 0;
-      }
-      if (there == servers_.size()) break;
-      if (there > 0 && !std::exchange(has_one, true)) until = std::min(until, Clock::now() + for_further_servers);
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    require_answers();
-    look_at_servers();
-  }
-
-  void require_answers() const {
-    std::map<std::string, std::string> names;  // by identity
-    for (const Server& server : servers_) {
-      const Health* const health = server.known->health();
-      if (!health) continue;
-      if (const auto [same, is_new] = names.emplace(health->identity, server.known->name()); !is_new)
-        throw std::runtime_error(
-            fmt::format("{} and {} are one server: name each server once", same->second, server.known->name()));
-    }
-    if (!names.empty()) return;
-    std::vector<std::string> all;
-    for (const Server& server : servers_) all.push_back(server.known->name());
-    throw std::runtime_error(
-        fmt::format("no server answers at {}: start them there, tofstream serve, or name others by --servers",
-                    fmt::join(all, ", ")));
-  }
-
-  // Which have come and gone.
-  void look_at_servers() {
-    for (Server& server : servers_) {
-      server.known->look();
-      const KnownServer& known = *server.known;
-      if (known.is_there()) {
-        if (!std::exchange(server.was_there, true))
-          program_log().info("{} is there: {} runs at a time", known.name(), sum_of(known.places()).at_once);
-        server.told_why.clear();
-      } else if (std::exchange(server.was_there, false) || server.told_why != known.why_not()) {
-        server.told_why = known.why_not();
-        program_log().warn("{}: {}; it gets no runs until it answers", known.name(), known.why_not());
-      }
-    }
-  }
 
   // All places as they will be once what was handed out has arrived there.
   Places places() const {
@@ -307,7 +226,7 @@ class Dispatcher::Impl {
       const Places now = places_without(run);
       const auto best =
           choose_place(now.all, run.relay.need(), [&](std::size_t k) { return !run.tried.contains(now.at[k].server); });
-      if (!best) return run.relay.fail(refusal.empty() ? why_none() : refusal);
+      if (!best) return run.relay.fail(refusal.empty() ? servers_.why_none() : refusal);
       if (open(run, now.at[*best])) return;
     }
   }
@@ -332,19 +251,6 @@ class Dispatcher::Impl {
   }
 
   const std::string& name_of(const Run& run) const { return servers_[run.server].known->name(); }
-
-  std::vector<std::string> why_none() const {
-    std::vector<std::string> each;
-    for (const Server& server : servers_) {
-      const KnownServer& known = *server.known;
-      std::string why = known.is_there() ? "" : known.why_not();
-      for (const Place& place : known.places())
-        if (!place.takes()) why = place.why_not;
-      if (!why.empty()) each.push_back(fmt::format("{}: {}", known.name(), why));
-    }
-    return {fmt::format("no server takes runs at present, try again later{}{}", each.empty() ? "" : ": ",
-                        fmt::join(each, "; "))};
-  }
 
   void look_after_clients() {
     for (auto run = runs_.begin(); run != runs_.end();) {
@@ -423,7 +329,7 @@ class Dispatcher::Impl {
   void ask_for_lists(const std::string& client) {
     if (askers_.empty()) {
       lists_due_ = Clock::now() + for_all_offers;
-      for (Server& server : servers_)
+      for (ServerBehind& server : servers_)
         if (server.known->is_there()) server.known->ask_offer();
     }
     if (askers_.size() < most_clients) askers_.insert(client);
@@ -433,34 +339,11 @@ class Dispatcher::Impl {
   void answer_lists() {
     if (askers_.empty()) return;
     const bool are_here = std::ranges::none_of(
-        servers_, [](const Server& server) { return server.known->is_there() && !server.known->offer(); });
+        servers_, [](const ServerBehind& server) { return server.known->is_there() && !server.known->offer(); });
     if (!are_here && Clock::now() < lists_due_) return;
-    const auto message = make_json_message(Kind::offer, offer());
+    const auto message = make_json_message(Kind::offer, servers_.offer());
     for (const std::string& client : askers_) front_.send(client, message);
     askers_.clear();
-  }
-
-  Json offer() const {
-    std::set<std::string> pipelines;
-    std::size_t at_once = 0;
-    Json sessions = Json::array();
-    for (const Server& server : servers_) {
-      at_once += sum_of(server.known->places()).at_once;
-      if (const Json* one = server.known->offer()) add_offer(*one, server.known->name(), pipelines, sessions);
-    }
-    return {{"pipelines", pipelines}, {"at_once", at_once}, {"sessions", std::move(sessions)}};
-  }
-
-  static void add_offer(const Json& one, const std::string& server, std::set<std::string>& pipelines,
-                        Json& sessions) try {
-    for (const Json& name : one.at("pipelines")) pipelines.insert(name.get<std::string>());
-    for (Json session : one.at("sessions")) {
-      const std::string further = session.value("server", std::string());
-      session["server"] = further.empty() ? server : fmt::format("{}, {}", server, further);
-      sessions.push_back(std::move(session));
-    }
-  } catch (const Json::exception&) {
-    program_log().warn("{}: its list is not as this release has it", server);
   }
 
   // To another dispatcher: all places of all servers.
@@ -482,7 +365,7 @@ class Dispatcher::Impl {
     figures_at_ = Clock::now();
     std::vector<ServerFigures> figures;
     bool takes = false;
-    for (const Server& server : servers_) {
+    for (const ServerBehind& server : servers_) {
       const KnownServer& known = *server.known;
       takes = takes || std::ranges::any_of(known.places(), &Place::takes);
       figures.push_back(
@@ -496,7 +379,7 @@ class Dispatcher::Impl {
   void wait() {
     std::vector<zmq::pollitem_t> items{front_.poll_item(), {nullptr, wake_.number(), ZMQ_POLLIN, 0}};
     auto longest = std::min(dispatcher_pause, front_.longest_wait());
-    for (const Server& server : servers_) items.push_back(server.known->poll_item());
+    for (const ServerBehind& server : servers_) items.push_back(server.known->poll_item());
     for (Run& run : runs_) {
       if (const auto item = run.relay.poll_item()) items.push_back(*item);
       if (run.relay.is_held_up()) longest = std::min(longest, until_a_client_has_room);
@@ -510,7 +393,7 @@ class Dispatcher::Impl {
   FrontSocket front_;
   zmq::context_t zmq_;  // of connections to servers
   std::optional<SecretKey> own_key_;
-  std::vector<Server> servers_;
+  ServersBehind servers_;
   std::list<Run> runs_;
   std::set<std::string> askers_;
   Clock::time_point lists_due_{}, figures_at_{};
