@@ -226,6 +226,9 @@ TEST_CASE("scripts of studies run to their end with few events, and say whether 
                              Script{"experiments/rank_images_study",
                                     "--events 20000 --size 16 16 8 --iterations 1 2 --runs 1 --most 1000 "
                                     "--pairs 20000"},
+                             Script{"experiments/rank_cores_study",
+                                    "--events 20000 --size 16 16 8 --iterations 1 2 --runs 1 --most 1000 "
+                                    "--pairs 20000 --start-ranks 3 --most-start-s 60"},
                              Script{"experiments/clinical_ranks_study",
                                     "--events 20000 --size 16 16 8 --subsets 2 --iterations 1 --runs 1 "
                                     "--pairs 20000"},

@@ -117,6 +117,7 @@ TEST_CASE("bench scaling measures ranks beside one") {
     CHECK(row["rank"][0]["kept_planning_s"] == 0);  // a CPU keeps no plans
     CHECK(row["later_s"].get<double>() > 0);
     CHECK(row["predicted_of_ideal"].get<double>() == approx(1));  // no copies between GPUs
+    CHECK(row.contains("overhead") == (row["ranks"] == 1));
   }
 }
 // SPDX-License-Identifier: Apache-2.0

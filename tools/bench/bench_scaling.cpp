@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <limits>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -46,6 +48,8 @@ struct ScalingOptions {
   bool deterministic = false, json = false;
 
   Backend where() const { return backend == "cuda" ? Backend::cuda : Backend::cpu; }
+  // Where batches are projected from where they lie, of one part.
+  bool measures_overhead() const { return !deterministic && (where() == Backend::cpu || from == "gpu"); }
 };
 
 /// A projector and nothing else of a scanner.
@@ -151,6 +155,34 @@ Timed reconstruct(const ScalingOptions& options, const ProjectorAlone::Make& mak
   return timed;
 }
 
+/// Seconds of a later iteration by the projector alone, with what Share keeps of the batches and nothing else of ranks.
+double later_without_ranks_s(const ScalingOptions& options, const ProjectorAlone::Make& make,
+                             const std::vector<EventSubset>& subsets, const Grid& grid) {
+  const Memory memory = memory_of(options.where());
+  const auto projector = make();
+  Image estimate = test_image(grid).to(memory), back = Image::zeros(grid, memory);
+  const Image inverse = Image::filled(grid, 1, memory);
+  std::map<const EventBatch*, std::unique_ptr<ProjectionPlan>> plans;
+  double best_s = std::numeric_limits<double>::infinity();
+  for (int iteration = 0; iteration <= options.iterations; ++iteration) {
+    synchronize(nullptr);
+    const auto began = Clock::now();
+    for (const EventSubset& subset : subsets) {
+      back.voxels.clear();
+      for (const auto& batch : subset.batches) {
+        auto& plan = plans[batch.get()];
+        if (!plan) plan = projector->plan(batch->view());
+        (void)projector->planned_em_step(plan.get(), batch->view(), estimate.voxels.data(), back.voxels.data());
+        if (on_host(memory)) plan.reset();
+      }
+      em_update(estimate, inverse, back, 1);
+    }
+    synchronize(nullptr);
+    if (iteration > 0) best_s = std::min(best_s, seconds_since(began));
+  }
+  return best_s;
+}
+
 Undivided measure_undivided(const Grid& grid, Backend backend) {
   if (backend == Backend::cpu || cuda_devices() < 2) return {};
   share_device_memory(2);
@@ -251,7 +283,11 @@ void measure(const ScalingOptions& options, const std::string& projector, const 
     Timed timed = reconstruct(options, maker(options, projector, grid), division, subsets, grid);
     if (one.iterations_s.empty()) one = timed;
     rows.push_back(row_of(options, projector, division, timed, one, cost));
-    const ordered_json& row = rows.back();
+    ordered_json& row = rows.back();
+    if (division.ranks == 1 && options.measures_overhead()) {
+      row["later_without_ranks_s"] = later_without_ranks_s(options, maker(options, projector, grid), subsets, grid);
+      row["overhead"] = timed.later_s() / row["later_without_ranks_s"].get<double>() - 1;
+    }
     if (!options.json)
       fmt::print("{:<8} {:>5} {:>9.3f} {:>9.3f} {:>8.1f}% {:>8.1f}% {:>10.1f}% {:>9.3f} {:>9.3f} {:>9.1e}\n", projector,
                  ranks, timed.first_s(), timed.later_s(), 100 * row["of_ideal_first"].get<double>(),

@@ -74,8 +74,7 @@ void check(const CheckOptions& options) {
   if (options.memory) {
     const MemoryEstimate estimate = estimate_memory(pipeline);
     const MachineMemory machine = free_memory();
-    verdict = with_size_that_fits(compare_memory(estimate, machine), options.pipeline, options.pipeline_options,
-                                  pipeline, machine);
+    verdict = compare_with_size(options.pipeline, options.pipeline_options, pipeline, machine);
     if (options.json)
       json["memory"] = memory_json(estimate, machine);
     else

@@ -11,13 +11,15 @@ namespace tofstream::command {
 /// What a run may have now: of a GPU, what is free.
 MachineMemory free_memory();
 
-/// Adds to the errors of a verdict the largest image of the same shape that has none, if one has: "..., and
-/// image.size=[812,812,600] fits". `name` and `options` are those that the pipeline was loaded by.
-MemoryVerdict with_size_that_fits(MemoryVerdict verdict, const std::string& name, const PipelineOptions& options,
-                                  const Pipeline& pipeline, const MachineMemory& machine);
+using EstimateOf = MemoryEstimate(const Pipeline& pipeline);
 
-/// Throws InputError, with the size that fits, for a run that no state of this machine has room for; prints a warning
-/// for one that may not have it.
+/// compare_memory(), whose errors also say the largest image of the same shape that has none, if one has: "...;
+/// image.size=[812,812,600] fits". `name` and `options` are those that the pipeline was loaded by.
+MemoryVerdict compare_with_size(const std::string& name, const PipelineOptions& options, const Pipeline& pipeline,
+                                const MachineMemory& machine, EstimateOf& estimate_of = estimate_memory);
+
+/// Throws InputError, with the size that fits, for a run whose images this machine cannot hold, whatever else it does;
+/// prints a warning where it may not hold them.
 void require_memory(const std::string& name, const PipelineOptions& options, const Pipeline& pipeline);
 
 }  // namespace tofstream::command

@@ -1,8 +1,10 @@
-"""What experiments ask of the program they run, and of the images that it writes."""
+"""What experiments ask of the program they run, of the machine, and of the images that the program writes."""
 
 import gzip
 import math
+import random
 import re
+import socket
 import struct
 import subprocess
 from array import array
@@ -13,6 +15,18 @@ def commit_of(program):
     version = subprocess.run([program, "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout
     commit = re.search(r"commit (\S+)", version)
     return commit and commit[1]
+
+
+def free_port():
+    """Below those that the system gives to who connects."""
+    while True:
+        with socket.socket() as taken:
+            port = random.randint(20000, 32000)
+            try:
+                taken.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                pass
 
 
 def nifti_floats(file):
