@@ -1,5 +1,5 @@
-// Fuzzes the readers of a normalisation's and of dead times' YAML: any text is read, or refused in one line, and what was
-// read is written and read again as it was. The input is a kind (even: a normalisation, odd: dead times) and the text.
+// Fuzzes the readers of a normalisation's and of dead times' YAML: any text is read, or refused in one line, and what
+// was read is written and read again as it was. The input is a kind (even: a normalisation, odd: dead times) and the text.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// Fuzzes the reader of scatter.tofs, from which a killed run goes on: any bytes, and any entries whose checksums are right,
-// are what was known or refused in one line. The input is a kind (even: the file's bytes; odd: entries, each a kind, an
+// Fuzzes the reader of scatter.tofs, from which a killed run goes on: any bytes, and any entries whose checksums are
+// right, are what was known or refused in one line. The input is a kind (even: the file's bytes; odd: entries, each a kind, an
 // update, 16 bits of length and so many bytes of content).
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// `tofstream-bench read`: how fast files of other programs are read: castor_source or interfile_source to null_sink, of a
-// file made beforehand, which the system's cache then holds.
+// `tofstream-bench read`: how fast files of other programs are read: castor_source or interfile_source to null_sink, of
+// a file made beforehand, which the system's cache then holds.
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>

@@ -1,5 +1,5 @@
-// Writes batches of events as list mode of CASToR's, or as a histogram, with the scanner. The four files appear by rename,
-// the header last.
+// Writes batches of events as list mode of CASToR's, or as a histogram, with the scanner. The four files appear by
+// rename, the header last.
 #pragma once
 
 #include <cstddef>
@@ -28,9 +28,9 @@ class EventWriter {
   /// be made.
   EventWriter(const std::filesystem::path& header_file, double reference_s, bool as_histogram = false);
 
-  /// Writes host events. The first batch says which fields all of them have: ToF, a normalisation factor where they have
-  /// multiplicative terms, and a rate of scatter where they have additive ones. `part`, for all batches or for none: the
-  /// same events with the terms of normalisation and of randoms alone. These are then written as such, and what else
+  /// Writes host events. The first batch says which fields all of them have: ToF, a normalisation factor where they
+  /// have multiplicative terms, and a rate of scatter where they have additive ones. `part`, for all batches or for
+  /// none: the same events with the terms of normalisation and of randoms alone. These are then written as such, and what else
   /// the events' terms contain is their attenuation factor and their rate of scatter; without it attenuation is in the
   /// normalisation, and randoms are in the scatter. Bins with counts, or events if `as_histogram`, make a histogram.
   /// Throws std::runtime_error of one line for events that the format or this file cannot hold.

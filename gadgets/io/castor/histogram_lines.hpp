@@ -1,4 +1,5 @@
-// The lines of a histogram of CASToR's while their bins come: each line's counts in ToF bins, with its factors and rates.
+// The lines of a histogram of CASToR's while their bins come: each line's counts in ToF bins, its factors and its
+// rates.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// A PETSIRD header for a scanner of which no more is known than where its lines end: for events of other programs' files.
+// A PETSIRD header for a scanner of which no more is known than where its lines end: for events of other programs'
+// files.
 #pragma once
 
 #include <string>
@@ -17,9 +18,9 @@ struct DescribedScanner {
 
 /// One type of modules; each detector is a box of nominal depth, 1 mm, about the point where its lines end. The
 /// scanner's modules are kept where they are rotated copies of each other about z, to 0.01 mm; else each detector is a
-/// module, and stands at its place to the last bit. Which pairs count is written for at most 4096 modules. ToF is that of
-/// `tof`, in its bins; of ToF without bins, in ten a FWHM. Throws std::runtime_error of one line for ToF whose window is
-/// not known, and for a scanner of fewer than two detectors.
+/// module, and stands at its place to the last bit. Which pairs count is written for at most 4096 modules. ToF is that
+/// of `tof`, in its bins; of ToF without bins, in ten a FWHM. Throws std::runtime_error of one line for ToF whose
+/// window is not known, and for a scanner of fewer than two detectors.
 DescribedScanner header_of(const Scanner& scanner, const TofModel& tof);
 
 }  // namespace tofstream::petsird
