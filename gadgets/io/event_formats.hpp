@@ -20,11 +20,14 @@ struct EventFormat {
   /// Gadgets that read such a file, as lines of a pipeline: the first, `feed`, has the parameter `path`; the last is
   /// `last`.
   std::string read = {}, last = "feed";
+  std::string left_out = {};      // of its data what no other format holds, in words
   bool has_efficiencies = false;  // the data come with efficiencies of pairs
+  bool asks_scanner = false;      // `feed` has the parameter `scanner`, and needs it
 
   std::string ending = {};  // of a file that is written; empty: the format is not written
   std::string writer = {};  // the gadget that writes it, with the parameter `file`
   bool takes_bins = false;
+  bool takes_scanner = false;     // the writer has the parameter `scanner`, and does without it
   std::string efficiencies = {};  // the writer's parameter for a second file, with the efficiencies of pairs
 
   static constexpr KindWords called = {"format", "formats", "name"};

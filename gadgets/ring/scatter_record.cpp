@@ -2,6 +2,7 @@
 #include "gadgets/ring/scatter_record.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 namespace tofstream {
@@ -65,9 +66,8 @@ std::shared_ptr<const Image> image_of(const RenewalHead& head, const std::vector
   const Grid grid{{head.size[0], head.size[1], head.size[2]},
                   {head.voxel_mm[0], head.voxel_mm[1], head.voxel_mm[2]},
                   {head.origin_mm[0], head.origin_mm[1], head.origin_mm[2]}};
-  const bool is_whole = std::ranges::all_of(head.size, [](std::int32_t edge) { return edge > 0; }) &&
-                        grid.voxels() == static_cast<std::int64_t>(voxels.size());
-  if (!is_whole) return nullptr;
+  validate(grid);
+  if (grid.voxels() != static_cast<std::int64_t>(voxels.size())) return nullptr;
   auto image = std::make_shared<Image>(Image::zeros(grid));
   std::ranges::copy(voxels, image->voxels.span().begin());
   return image;
@@ -103,7 +103,7 @@ void begin_anew(RecordedScatter& known) {
 
 }  // namespace
 
-RecordedScatter read_scatter_record(const std::filesystem::path& file, std::int64_t update) {
+RecordedScatter read_scatter_record(const std::filesystem::path& file, std::int64_t update) try {
   RecordedScatter known;
   std::optional<std::int64_t> noted_to;  // in a live stream
   for (const TermsRecord::Entry& entry : TermsRecord::read(file, update)) {
@@ -119,6 +119,8 @@ RecordedScatter read_scatter_record(const std::filesystem::path& file, std::int6
   known.is_behind = noted_to && *noted_to < update;
   if (known.estimate) validate(*known.estimate);
   return known;
+} catch (const std::invalid_argument&) {  // an estimate or an image that cannot be
+  TermsRecord::refuse(file);
 }
 
 void record_tails(TermsRecord& record, std::int64_t update, const ScatterTails::Noted& tails,

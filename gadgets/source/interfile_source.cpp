@@ -1,4 +1,5 @@
 // Reads projection data of PET as STIR writes them (Interfile): sinograms and viewgrams, with ToF or without.
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -12,6 +13,10 @@
 #include "core/gadget.hpp"
 #include "gadgets/io/interfile/bin_reader.hpp"
 #include "gadgets/io/interfile/quantity.hpp"
+#include "gadgets/io/interfile/rings.hpp"
+#include "gadgets/io/petsird/to_scanner.hpp"
+#include "gadgets/io/shared_files.hpp"
+#include "gadgets/io/yaml/scanner_file.hpp"
 #include "gadgets/parameters.hpp"
 #include "gadgets/payloads.hpp"
 #include "kernels/types/recorded_lines.hpp"
@@ -19,9 +24,33 @@
 namespace tofstream {
 namespace {
 
+// Rings and detectors are the same, and lie as far from the axis and from each other to 2 %: a header's depth of
+// interaction is another program's mean.
+void require_scanner(const interfile::ProjectionHeader& header, const std::string& name) {
+  constexpr double tolerance = 0.02;
+  const std::filesystem::path file = find_shared("scanners", name);
+  const auto wanted = petsird::to_scanner(formats::petsird_header_of(file, 0).header.scanner);
+  const interfile::ScannerFigures figures = interfile::rings_of(*wanted).figures;
+  const auto require = [&](const char* what, double found, double expected) {
+    if (std::abs(found - expected) > tolerance * expected)
+      throw std::runtime_error(fmt::format("{}: sinograms of another scanner: {} is {:g}, and {:g} in {} ({})",
+                                           header.file.string(), what, found, expected, wanted->name, file.string()));
+  };
+  require("the number of rings", header.scanner.rings, figures.rings);
+  require("the number of detectors per ring", header.scanner.detectors, figures.detectors);
+  require("the detectors' distance from the axis in mm", header.scanner.radius_mm(), figures.radius_mm());
+  require("the distance between rings in mm", header.scanner.ring_distance_mm, figures.ring_distance_mm);
+}
+
+const interfile::ProjectionHeader& checked(const interfile::ProjectionHeader& header, const std::string& scanner) {
+  if (!scanner.empty()) require_scanner(header, scanner);
+  return header;
+}
+
 struct InterfileSource {
   struct Params {
     std::filesystem::path path, normalisation, attenuation, additive, background;
+    std::string scanner;
     int most_segment = -1;
     double duration_s = 0;
     int batch_events = 1 << 18;
@@ -41,6 +70,8 @@ struct InterfileSource {
                                "normalisation and attenuation factors, in the whole scan"),
       param<&Params::background>("background", reads_file,
                                  "Or: expected counts of randoms and scatter in the whole scan, without factors"),
+      param<&Params::scanner>("scanner", reads_one_of("scanners"),
+                              "The scanner that the data must be of, of share/scanners or a YAML file; none: any"),
       param<&Params::most_segment>("most_segment", range(-1, 10000),
                                    "Segments from minus this to this are used, as STIR numbers them; -1: all"),
       param<&Params::duration_s>("duration_s", range(0, 1e9), unit("s"), "Length of the scan; 0: as the header says"),
@@ -65,15 +96,15 @@ struct InterfileSource {
 
   explicit InterfileSource(const Params& p)
       : header_(interfile::read_projection_header(p.path)),
-        reader_(header_, {.batch_events = p.batch_events,
-                          .tof = p.tof,
-                          .reference_s = p.reference_s,
-                          .duration_s = p.duration_s,
-                          .most_segment = p.most_segment,
-                          .spread = p.spread,
-                          .factors = {p.normalisation, p.attenuation},
-                          .additive = p.additive,
-                          .background = p.background}),
+        reader_(checked(header_, p.scanner), {.batch_events = p.batch_events,
+                                              .tof = p.tof,
+                                              .reference_s = p.reference_s,
+                                              .duration_s = p.duration_s,
+                                              .most_segment = p.most_segment,
+                                              .spread = p.spread,
+                                              .factors = {p.normalisation, p.attenuation},
+                                              .additive = p.additive,
+                                              .background = p.background}),
         quantity_(std::make_shared<const Quantity>(
             interfile::quantity_of(header_, {.has_normalisation = !p.normalisation.empty(),
                                              .has_attenuation = !p.attenuation.empty(),

@@ -1,5 +1,4 @@
-// Writes simulated events as a PETSIRD file that the standard's own tools read. The file appears by rename when it is
-// whole.
+// Writes events as a PETSIRD file that the standard's own tools read. The file appears by rename when it is whole.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -11,12 +10,15 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/base/atomic_file.hpp"
 #include "core/gadget.hpp"
+#include "gadgets/io/petsird/from_scanner.hpp"
 #include "gadgets/io/petsird/quantity.hpp"
 #include "gadgets/io/petsird/singles.hpp"
 #include "gadgets/io/petsird/tof_bins.hpp"
@@ -40,8 +42,10 @@ struct PetsirdWriter {
     double block_s = 0.1;
   };
   static constexpr auto params = describe(
-      param<&Params::scanner>("scanner", required, reads_one_of("scanners"),
-                              "The scanner that recorded the events, of share/scanners or a YAML file"),
+      param<&Params::scanner>(
+          "scanner", reads_one_of("scanners"),
+          "The scanner that recorded the events, of share/scanners or a YAML file; none: the header "
+          "is made of the places of the events' detectors, and has no efficiencies"),
       param<&Params::file>("file", in_run_folder, "Name in the output folder"),
       param<&Params::crystal_efficiency_spread>("crystal_efficiency_spread", range(0, 0.99),
                                                 "As in the simulator: the efficiencies in the header are made from it"),
@@ -59,30 +63,22 @@ struct PetsirdWriter {
             .note = "while it starts, also the scanner's pair efficiencies: at most 256 MiB, three times"};
   }
 
-  PetsirdWriter(const Params& p, Context& context) : block_s_(p.block_s), file_(context.output_file(p.file)) {
-    const std::filesystem::path scanner = find_shared("scanners", p.scanner);
-    const ScannerKind& kind = formats::scanner_kind_of(scanner);
-    if (!kind.petsird_holds_events)
-      throw std::runtime_error(
-          fmt::format("{}: this is {}, whose events PETSIRD cannot hold", scanner.string(), kind.words));
-    ScannerHeader made = formats::petsird_header_of(scanner, p.crystal_efficiency_spread);
-    edges_mm_ = made.header.scanner.tof_bin_edges_mm.at(0).at(0);
-    if (!made.has_efficiencies)
-      context.log().warning(
-          "the tables of pair efficiencies would be too large, and a header cannot say how crystals' layers differ: "
-          "efficiencies of pairs are left out, and images of this file are on no absolute scale");
-    if (p.singles) petsird::state_singles(made.header.scanner);
-    if (p.delayeds) made.header.scanner.delayed_event_policy = made.header.scanner.prompt_event_policy;
-    header_ = std::move(made.header);
+  PetsirdWriter(const Params& p, Context& context)
+      : block_s_(p.block_s),
+        is_named_(!p.scanner.empty()),
+        has_singles_(p.singles),
+        has_delayeds_(p.delayeds),
+        file_(context.output_file(p.file)) {
+    if (is_named_) describe_by(p, context);
   }
 
   // Delayeds wait for the prompts of the same time, since a block's time is that of all its lists.
   void process(const EventBatch& batch, Context& context) {
-    require_still(batch, "petsird_writer");
+    require_writable(batch);
     if (!on_host(batch.memory())) return process(host_batch(batch), context);
-    if (!batch.counts.empty())
-      throw std::runtime_error("bins of a histogram came, and PETSIRD holds single events: they cannot be written");
+    if (edges_mm_.empty()) describe_by(batch, context);
     if (!writer_) begin(batch.quantity.get());
+    warn_of_terms(batch, context);
     if (batch.singles) return take_singles(*batch.singles);
     const Stretch stretch{batch.start_s, batch.duration_s};
     if (batch.delayed) {
@@ -97,6 +93,7 @@ struct PetsirdWriter {
   }
 
   void flush(Context& context) {
+    if (edges_mm_.empty()) throw std::runtime_error("no events came, and no `scanner` is named: no file is written");
     if (!writer_) begin(nullptr);
     write_waiting();
     write_singles();
@@ -109,6 +106,47 @@ struct PetsirdWriter {
  private:
   using Coincidences = std::vector<petsird::CoincidenceEvent>;
 
+  void describe_by(const Params& p, Context& context) {
+    const std::filesystem::path scanner = find_shared("scanners", p.scanner);
+    const ScannerKind& kind = formats::scanner_kind_of(scanner);
+    if (!kind.petsird_holds_events)
+      throw std::runtime_error(
+          fmt::format("{}: this is {}, whose events PETSIRD cannot hold", scanner.string(), kind.words));
+    ScannerHeader made = formats::petsird_header_of(scanner, p.crystal_efficiency_spread);
+    if (!made.has_efficiencies)
+      context.log().warning(
+          "the tables of pair efficiencies would be too large, and a header cannot say how crystals' layers differ: "
+          "efficiencies of pairs are left out, and images of this file are on no absolute scale");
+    take_header(std::move(made.header));
+  }
+
+  // Without `scanner`: all that the first events say of theirs.
+  void describe_by(const EventBatch& batch, Context& context) {
+    if (!batch.scanner || !batch.tof_width_mm.empty())
+      throw std::runtime_error(
+          "the events do not say which scanner recorded them, or have ToF bins of unequal width: name `scanner`");
+    petsird::DescribedScanner made = petsird::header_of(*batch.scanner, batch.tof_mm.empty() ? TofModel{} : batch.tof);
+    if (!made.left_out.empty())
+      context.log().warning(
+          fmt::format("left out of the header of {}: {}", file_.path().string(), fmt::join(made.left_out, "; ")));
+    take_header(std::move(made.header));
+  }
+
+  void take_header(petsird::Header header) {
+    edges_mm_ = header.scanner.tof_bin_edges_mm.at(0).at(0);
+    if (has_singles_) petsird::state_singles(header.scanner);
+    if (has_delayeds_) header.scanner.delayed_event_policy = header.scanner.prompt_event_policy;
+    header_ = std::move(header);
+  }
+
+  void require_writable(const EventBatch& batch) const {
+    require_still(batch, "petsird_writer");
+    if (!batch.counts.empty())
+      throw std::runtime_error("bins of a histogram came, and PETSIRD holds single events: they cannot be written");
+    if (batch.count > 0 && !batch.detectors)
+      throw std::runtime_error("events without detectors came, and PETSIRD's name two detectors of a scanner");
+  }
+
   void warn_of_rounding(Context& context) const {
     constexpr double visible = 0.02;
     const double off = seconds_ > 0 ? 1e-3 * static_cast<double>(ms_) / seconds_ - 1 : 0;
@@ -119,9 +157,18 @@ struct PetsirdWriter {
         1e3 * seconds_, ms_, std::abs(100 * off)));
   }
 
-  // The first events say which corrections a reader should make.
+  void warn_of_terms(const EventBatch& batch, Context& context) {
+    if (batch.multiplicative.empty() && batch.additive.empty()) return;
+    if (!std::exchange(is_warned_, true))
+      context.log().warning(fmt::format(
+          "{}: the events' own factors and rates of randoms and scatter are left out, for which PETSIRD has "
+          "no place: a reconstruction of it is not corrected by them",
+          file_.path().string()));
+  }
+
+  // The first events say which corrections a reader should make, if they are simulated ones of a named scanner.
   void begin(const Quantity* quantity) {
-    if (quantity) petsird::state_simulation(header_, *quantity);
+    if (quantity && is_named_) petsird::state_simulation(header_, *quantity);
     writer_.emplace([this](std::span<const std::byte> bytes) { file_.write(bytes); }, std::move(header_));
   }
 
@@ -194,8 +241,10 @@ struct PetsirdWriter {
     if (outside > 0) context.books().rejected(outside, "ToF outside the scanner's bins");
   }
 
-  double block_s_;
-  petsird::BinEdges edges_mm_;
+  const double block_s_;
+  const bool is_named_, has_singles_, has_delayeds_;
+  bool is_warned_ = false;
+  petsird::BinEdges edges_mm_;  // empty until the header is there
   AtomicFile file_;
   petsird::Header header_;  // until the first events
   std::optional<petsird::Writer> writer_;
@@ -206,7 +255,7 @@ struct PetsirdWriter {
   SinglesCounts singles_;  // not written yet
 };
 
-TOFSTREAM_GADGET(PetsirdWriter, "petsird_writer", "Writes simulated list mode in the standard's binary form");
+TOFSTREAM_GADGET(PetsirdWriter, "petsird_writer", "Writes list mode in the standard's binary form");
 
 }  // namespace
 }  // namespace tofstream

@@ -1,6 +1,8 @@
 """GATE's trees: what is read of them, and what is refused; with `uproot`, or a `stand_in` for it. Ends with 'all passed'."""
 
+import json
 import os
+import subprocess
 import sys
 import tempfile
 
@@ -211,5 +213,12 @@ with tempfile.TemporaryDirectory() as folder:
     assert report["books"]["rejected"]["not of the kinds that are kept"] == np.count_nonzero(whole["truth"] != gate.TRUE)
     assert report["books"]["balanced"]
     refused(RuntimeError, "gate_source.py", image_of, "bad", keep=["trues"])
+
+    # `convert` makes PETSIRD of the tree, and says what it leaves out.
+    made = subprocess.run([tof.library.program(), "convert", "--quiet", "--scanner", "demo_ring", "--set", f"feed.python={sys.executable}",
+                           path, f"{folder}/scan.petsird"], capture_output=True, text=True, check=False)
+    assert made.returncode == 0 and "the kinds of coincidences" in made.stderr, made.stderr
+    held = subprocess.run([tof.library.program(), "inspect", "--json", f"{folder}/scan.petsird"], capture_output=True, check=True)
+    assert json.loads(held.stdout)["prompts"] == report["books"]["received"], held.stdout
 print("all passed")
 # SPDX-License-Identifier: Apache-2.0

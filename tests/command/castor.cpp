@@ -54,6 +54,33 @@ TEST_CASE("a scan that castor_writer wrote is inspected, and castor_osem makes t
   CHECK(inside > 10 * outside);
 }
 
+TEST_CASE("convert makes PETSIRD of a CASToR scan, and says what its header lacks, or takes the scanner's file") {
+  const CastorScan scan;
+  const auto held_by = [&](const std::filesystem::path& file) {
+    const CommandResult held = run_command("inspect --json " + file.string());
+    REQUIRE_MESSAGE(held.code == 0, held.err);
+    return held.json();
+  };
+  const auto plain = scan.folder / "plain.petsird", named = scan.folder / "named.petsird";
+  CommandResult done = run_command(fmt::format("convert --quiet {} {}", scan.scan.string(), plain.string()));
+  REQUIRE_MESSAGE(done.code == 0, done.err);
+  CHECK_MESSAGE(done.err.find("left out of the header") != std::string::npos, done.err);
+  CHECK_MESSAGE(done.err.find("the energy window") != std::string::npos, done.err);
+  CHECK(held_by(plain).at("prompts") == 60000);
+  done = run_command(fmt::format("convert --quiet --scanner demo_ring {} {}", scan.scan.string(), named.string()));
+  REQUIRE_MESSAGE(done.code == 0, done.err);
+  CHECK(held_by(named).at("prompts") == 60000);
+  done = run_command(fmt::format("convert {} {}", plain.string(), (scan.folder / "copy.petsird").string()));
+  CHECK_MESSAGE(done.err.find("already: copy it") != std::string::npos, done.err);
+  done = run_command(
+      fmt::format("convert --scanner demo_ring {} {}", scan.scan.string(), (scan.folder / "a.hs").string()));
+  CHECK_MESSAGE(done.err.find("brings its own scanner") != std::string::npos, done.err);
+  std::ofstream(scan.folder / "scan.root") << "root of a file";
+  done = run_command(
+      fmt::format("convert {} {}", (scan.folder / "scan.root").string(), (scan.folder / "b.petsird").string()));
+  CHECK_MESSAGE(done.err.find("name the scanner that was simulated by --scanner") != std::string::npos, done.err);
+}
+
 TEST_CASE("a CASToR scan that is cut short, or whose scanner is missing, ends with one line and no image") {
   const CastorScan scan;
   std::filesystem::resize_file(scan.out / "scan.cdf", 1000);

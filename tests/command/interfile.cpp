@@ -6,6 +6,7 @@
 
 #include "gadgets/io/nifti/nifti.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/skip.hpp"
 
 using namespace tofstream;
 
@@ -71,6 +72,29 @@ TEST_CASE("a recording becomes a sinogram by convert, which is inspected and rec
   CHECK(norm((1 / weight) * sum - Vec3d{25, -15, 6}) < 3);  // of voxels of 5 mm
 }
 
+TEST_CASE("sinograms of another scanner than the pipeline's are refused with the file and what differs") {
+  const Sinogram scan;
+  const CommandResult made = scan.reconstruct("--set feed.scanner=" + (scan.folder / "tiny.yaml").string());
+  CHECK_MESSAGE(made.code == 0, made.err);
+  const CommandResult refused = scan.reconstruct("--overwrite --set feed.scanner=demo_ring");
+  CHECK(refused.code != 0);
+  CHECK_MESSAGE(
+      refused.err.find("scan.hs: sinograms of another scanner: the number of rings is 6, and 24 in demo_ring") !=
+          std::string::npos,
+      refused.err);
+}
+
+TEST_CASE("a sinogram becomes CASToR's histogram by convert, with all of its lines") {
+  const Sinogram scan;
+  const CommandResult done =
+      run_command(fmt::format("convert --quiet {} {}", scan.data.string(), (scan.folder / "bins.cdh").string()));
+  REQUIRE_MESSAGE(done.code == 0, done.err);
+  const CommandResult held = run_command("inspect --json " + (scan.folder / "bins.cdh").string());
+  REQUIRE_MESSAGE(held.code == 0, held.err);
+  CHECK(held.json().at("counts") == 20000);
+  CHECK(held.json().at("events") == 36 * 24 * 47);  // pairs of rings, views, tangential positions
+}
+
 TEST_CASE("convert to a format without a place for efficiencies says that they are left out") {
   const Sinogram scan;
   const CommandResult done =
@@ -97,6 +121,25 @@ TEST_CASE("images go from NIfTI to Interfile and back by convert, and commands t
   CHECK_MESSAGE(done.out.find("Interfile image of PET") != std::string::npos, done.err);
 }
 
+TEST_CASE("an image becomes a DICOM series by convert, a folder, and what it does not know is said") {
+  const TemporaryFolder folder;
+  const auto nifti = folder / "mu.nii.gz", series = folder / "mu.dicom";
+  CommandResult done = run_command(fmt::format("phantom uniform_cylinder --mu --voxel-mm 16 -o {}", nifti.string()));
+  REQUIRE_MESSAGE(done.code == 0, done.err);
+  done = run_command(fmt::format("convert {} {}", nifti.string(), series.string()));
+  if (done.err.find("no DICOM writer") != std::string::npos) return skip_test("GDCM");
+  REQUIRE_MESSAGE(done.code == 0, done.err);
+  CHECK_MESSAGE(done.err.find("patient, tracer and times") != std::string::npos, done.err);
+  const auto slices = static_cast<std::size_t>(read_nifti(nifti).grid.size[2]);
+  CHECK(static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(series), {})) == slices);
+  done = run_command("inspect " + series.string());
+  CHECK_MESSAGE(done.out.find("DICOM PET series") != std::string::npos, done.out, done.err);
+  CHECK_MESSAGE(done.out.find(fmt::format("{} slices, 1 of each", slices)) != std::string::npos, done.out);
+  done = run_command(fmt::format("convert {} {}/", nifti.string(), (folder / "again").string()));
+  REQUIRE_MESSAGE(done.code == 0, done.err);
+  CHECK(std::filesystem::exists(folder / "again" / "slice_0001.dcm"));
+}
+
 TEST_CASE("a sinogram that is cut short, and conversions that would lose something, end with one line and no file") {
   const Sinogram scan;
   const auto refused = [&](const std::string& arguments, const char* what) {
@@ -104,15 +147,15 @@ TEST_CASE("a sinogram that is cut short, and conversions that would lose somethi
     CHECK(result.code != 0);
     CHECK_MESSAGE(result.err.find(what) != std::string::npos, result.err);
   };
-  refused(fmt::format("convert {} {}", scan.data.string(), (scan.folder / "list.cdh").string()),
+  refused(fmt::format("convert {} {}", scan.data.string(), (scan.folder / "bins.petsird").string()),
           "bins are not made into events");
-  refused(fmt::format("convert {} {}", scan.data.string(), (scan.folder / "scan.petsird").string()),
+  refused(fmt::format("convert {} {}", scan.data.string(), (scan.folder / "scan.edf").string()),
           "its ending says no format");
   refused(fmt::format("convert {} {}", scan.recording.string(), scan.recording.string()),
           "is read and cannot be written");
   refused(fmt::format("convert {} {}", (scan.folder / "tiny.yaml").string(), (scan.folder / "a.hs").string()),
           "this is none of what is converted");
-  CHECK_FALSE(std::filesystem::exists(scan.folder / "list.cdh"));
+  CHECK_FALSE(std::filesystem::exists(scan.folder / "bins.petsird"));
   std::filesystem::resize_file(scan.folder / "scan.s", 1000);
   refused("inspect " + scan.data.string(), "scan.s: 1000 bytes, and");
   const CommandResult made = scan.reconstruct();

@@ -135,6 +135,22 @@ DataHeader lines_header(const std::filesystem::path& folder) {
 
 constexpr std::uint32_t small_crystals = 32;
 
+// castor_writer's inputs: events, and perhaps the same ones with fewer terms.
+void send_to(RegisteredGadgetTest<void>& writer, const EventBatch& events, const EventBatch* normalised = nullptr) {
+  const auto shared = [](const EventBatch* batch) {
+    return batch ? std::make_shared<const EventBatch>(batch->to(Memory::host)) : nullptr;
+  };
+  writer.send(shared(&events), shared(normalised));
+}
+
+// What castor_source reads and castor_writer writes again, into a folder.
+DataHeader rewritten(const DataHeader& header, const std::filesystem::path& folder, const std::string& how) {
+  RegisteredGadgetTest<void> writer("castor_writer", "{file: scan.cdh, " + how + "}", folder);
+  for (const auto& batch : read_scan(header)) send_to(writer, *batch);
+  writer.finish();
+  return castor::read_data_header(folder / "scan.cdh");
+}
+
 float efficiency_of(std::uint32_t crystal) {
   return 0.5f + 0.05f * static_cast<float>(crystal * 7 % 11);
 }
@@ -217,6 +233,79 @@ TEST_CASE("CASToR: a histogram and the list of its counts give the same image, w
     sets.emplace_back(iterations);
     CHECK(nrms(reconstruct(bins, sets), reconstruct(list, sets)) < 1e-6);
   }
+  list.tof_quantum_ps = bins.tof_bin_ps;  // as the histogram's bins are, so that the list can become one
+  write_scan(list, events);
+  const DataHeader made = rewritten(list, folder.path() / "made", "histogram: true");
+  CHECK(made.mode == DataMode::histogram);
+  CHECK(made.tof_bins == bins.tof_bins);
+  CHECK(nrms(reconstruct(made, small_image), reconstruct(list, small_image)) < 1e-6);
+}
+
+TEST_CASE("CASToR: a histogram that is read and written again has the same bytes, its empty lines too") {
+  const PrivateTemporaryFolder folder;
+  DataHeader bins = tof_header(folder.path());
+  bins.mode = DataMode::histogram;
+  bins.tof_bins = 6;
+  bins.tof_bin_ps = 50;
+  std::vector<Record> lines = all_lines([](auto, auto) { return true; });
+  for (std::size_t k = 0; k < lines.size(); ++k)
+    for (std::size_t b = 0; b < 6; ++b) lines[k].bins.push_back({static_cast<float>(k % 5 == 0 ? 0 : (3 * k + b) % 4)});
+  write_scan(bins, lines);
+  const DataHeader again = rewritten(bins, folder.path() / "again", "");
+  CHECK(again.events == lines.size());
+  CHECK(text_of(again.data) == text_of(bins.data));
+}
+
+TEST_CASE("CASToR: with the events' terms of normalisation and randoms alone, each term is a field of its own") {
+  RegisteredGadgetTest<EventBatch> simulator("simulator",
+                                             "{scanner: demo_ring, phantom: uniform_cylinder, events: 500, "
+                                             "attenuation: false}");
+  simulator.run();
+  const EventBatch events = simulator.out.all().front()->to(Memory::host);
+  const auto with_terms = [&](double multiplicative, double counts_a_second) {
+    EventBatch batch = events.to(Memory::host);
+    batch.multiplicative = batch.additive = Buffer<float>(Memory::host, batch.count);
+    for (std::int64_t i = 0; i < batch.count; ++i) {
+      batch.multiplicative[i] = static_cast<float>(multiplicative);
+      batch.additive[i] = static_cast<float>(2 * counts_a_second / multiplicative);  // of 2 s
+    }
+    return batch;
+  };
+  for (const bool is_histogram : {false, true}) {
+    const TemporaryFolder out;
+    RegisteredGadgetTest<void> writer(
+        "castor_writer", fmt::format("{{file: scan.cdh, reference_s: 2, histogram: {}}}", is_histogram), out.path());
+    // Efficiency 0.5, attenuated to a fifth; randoms of 0.3 counts per s in a bin, and 0.4 of scatter.
+    const EventBatch normalised = with_terms(0.5, 0.3);
+    send_to(writer, with_terms(0.1, 0.7), &normalised);
+    writer.finish();
+    const DataHeader header = castor::read_data_header(out / "scan.cdh");
+    CHECK((header.has_attenuation && header.has_normalisation && header.has_randoms && header.has_scatter));
+    castor::DataFile file(header);
+    std::vector<std::byte> bytes;
+    file.read(0, header.events, bytes);
+    for (std::uint64_t n = 0; n < header.events; ++n) {
+      const castor::RecordView record = file.event(bytes, n);
+      CHECK(record.attenuation() == approx(5));
+      CHECK(record.normalisation() == approx(2));
+      CHECK(record.randoms() == approx(0.3 * 41));  // of the line's 41 bins
+      const double width_mm = static_cast<double>(events.tof.bin_width_mm);
+      for (std::size_t b = 0; is_histogram && b < header.tof_bins; ++b)
+        if (record.counts(b) > 0) CHECK(record.scatter(b) == approx(0.4));
+      if (!is_histogram) CHECK(record.scatter() == approx(0.4 / width_mm));
+    }
+    const Batches read = read_scan(header, ", reference_s: 2");
+    for (const auto& batch : read)
+      for (std::int64_t i = 0; i < batch->count; ++i) {
+        CHECK(batch->multiplicative[i] == approx(0.1f));
+        CHECK(batch->additive[i] == approx(14.0f));
+      }
+  }
+  const TemporaryFolder out;
+  RegisteredGadgetTest<void> writer("castor_writer", "{}", out.path());
+  EventBatch others = with_terms(0.5, 0.3);
+  std::swap(others.detector1[0], others.detector1[1]);
+  CHECK_THROWS_WITH(send_to(writer, with_terms(0.1, 0.7), &others), doctest::Contains("are not the same ones"));
 }
 
 TEST_CASE("CASToR: a normalisation's factors make the image that the same efficiencies of crystals make") {
@@ -386,7 +475,7 @@ TEST_CASE("CASToR: what castor_writer writes, castor_source reads: crystals, ToF
       with_terms.multiplicative[i] = 0.5f + 0.001f * static_cast<float>(i);
       with_terms.additive[i] = 0.3f * static_cast<float>(i % 3);
     }
-    writer.send(with_terms.to(Memory::host));
+    send_to(writer, with_terms);
     written.push_back(std::move(with_terms));
   }
   writer.finish();
@@ -414,18 +503,55 @@ TEST_CASE("CASToR: what castor_writer writes, castor_source reads: crystals, ToF
   }
 }
 
-TEST_CASE("CASToR: the writer refuses what its files cannot hold, and leaves none") {
+TEST_CASE("CASToR: list mode that became PETSIRD makes the image that CASToR's file makes") {
+  const PrivateTemporaryFolder folder;
+  DataHeader header = tof_header(folder.path());
+  header.tof_quantum_ps = 40;
+  std::vector<Record> events = events_of_point({22, 34, 0}, 3000, header.tof_fwhm_ps);
+  for (Record& event : events) event.tof_ps = 40 * std::round(event.tof_ps / 40);
+  write_scan(header, events);
+  write_file(folder.path() / "convert.yaml",
+             "pipeline: convert\ngadgets:\n  feed: {use: castor_source, path: scan.cdh, backend: cpu}\n"
+             "  file: {use: petsird_writer, from: feed, file: scan.petsird}\n");
+  Engine engine(load_pipeline((folder.path() / "convert.yaml").string(), {.input = header.file.string()}),
+                {.output_dir = folder.path()});
+  const RunReport converted = engine.run();
+  REQUIRE_MESSAGE(converted.exit_code == exit_ok, converted.errors.front().text());
+  CHECK(converted.books.written == 3000);
+  std::vector<std::string> sets = small_image;
+  sets.emplace_back("subsets.iterations=3");
+  const Image castor = reconstruct(header, sets);
+  header.file = folder.path() / "scan.petsird";
+  const Image petsird = image_after(run_on(find_shared("pipelines", "joseph_osem"), header, sets));
+  CHECK(norm(centroid_of(petsird) - Vec3d{22, -34, 0}) < passes_within_mm);
+  CHECK(nrms(petsird, castor) < 1e-4);
+}
+
+TEST_CASE("CASToR: PETSIRD without a named scanner refuses what it cannot describe, and leaves no file") {
   const TemporaryFolder out;
   const auto refused = [&](EventBatch batch, const char* what) {
-    RegisteredGadgetTest<void> writer("castor_writer", "{}", out.path());
+    RegisteredGadgetTest<void> writer("petsird_writer", "{}", out.path());
     CHECK_THROWS_WITH(writer.send(std::move(batch)), doctest::Contains(what));
   };
   EventBatch batch{.count = 1};
-  const float one[1] = {1};
-  batch.counts = Buffer<float>::from(one);
-  refused(batch.to(Memory::host), "bins of a histogram came");
-  batch.counts = {};
   refused(batch.to(Memory::host), "events without detectors");
+  batch.detectors = std::make_shared<const DetectorTable>(std::vector<Vec3>(2));
+  refused(batch.to(Memory::host), "name `scanner`");
+  {
+    RegisteredGadgetTest<void> writer("petsird_writer", "{}", out.path());
+    CHECK_THROWS_WITH(writer.finish(), doctest::Contains("no events came"));
+  }
+  CHECK(std::filesystem::is_empty(out.path()));
+}
+
+TEST_CASE("CASToR: the writer refuses what its files cannot hold, and leaves none") {
+  const TemporaryFolder out;
+  const auto refused = [&](const EventBatch& batch, const char* what) {
+    RegisteredGadgetTest<void> writer("castor_writer", "{}", out.path());
+    CHECK_THROWS_WITH(send_to(writer, batch), doctest::Contains(what));
+  };
+  EventBatch batch{.count = 1};
+  refused(batch, "events without detectors");
   {
     RegisteredGadgetTest<void> writer("castor_writer", "{}", out.path());
     CHECK_THROWS_WITH(writer.finish(), doctest::Contains("no events came"));

@@ -189,7 +189,7 @@ TEST_CASE("Interfile PET: a sinogram and the list of its counts give the same im
     list.detector1 = Buffer<std::uint32_t>::from(one);
     list.detector2 = Buffer<std::uint32_t>::from(two);
     list.tof_mm = Buffer<float>::from(tof);
-    writer.send(std::move(list));
+    writer.send(std::make_shared<const EventBatch>(std::move(list)), std::shared_ptr<const EventBatch>());
   }
   writer.finish();
   for (const char* iterations : {"subsets.iterations=1", "subsets.iterations=5"})

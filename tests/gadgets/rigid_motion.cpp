@@ -259,7 +259,9 @@ TEST_CASE("what cannot be moved, and what knows nothing of movement, says so") {
   batch = timed_events(10, 0, 1);
   batch.pose = std::make_shared<const RigidPose>();
   RegisteredGadgetTest<void> writer("castor_writer", "{}", folder.path());
-  CHECK_THROWS_WITH(writer.send(std::move(batch)), doctest::Contains("of which castor_writer knows nothing"));
+  const auto moved = std::make_shared<const EventBatch>(std::move(batch));
+  CHECK_THROWS_WITH(writer.send(moved, std::shared_ptr<const EventBatch>()),
+                    doctest::Contains("of which castor_writer knows nothing"));
 }
 
 TEST_CASE("a sphere that turns and shifts with its cylinder keeps its contrast where its poses are known") {

@@ -7,8 +7,10 @@
 #include <fstream>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "core/base/private_folder.hpp"
+#include "gadgets/io/file_inspectors.hpp"
 #include "tests/support/pydicom.hpp"
 
 using namespace tofstream;
@@ -103,6 +105,31 @@ TEST_CASE("a CT series in DICOM: its numbers are in Hounsfield units, each at it
   const Image one = read_ct_series(folder.folder.path() / "ct" / "slice0.dcm");
   CHECK(one.grid.size[2] == 1);
   CHECK(one.grid.voxel_mm.z == 5);
+}
+
+TEST_CASE("inspect knows a CT series: how many slices of which size and unit, and that one is missing") {
+  CtFolder folder;
+  if (!folder.is_ready()) return;
+  const auto held = [&](const fs::path& path) {
+    const FileInspector* kind = inspector_of(path);
+    REQUIRE(kind);
+    CHECK(kind->name == "dicom");
+    return std::pair{kind->read(path), kind->in_words(kind->read(path))};
+  };
+  const auto [ct, words] = held(folder.series());
+  CHECK(ct.at("format") == "DICOM CT series");
+  CHECK(ct.at("size") == nlohmann::json{4, 3, 3});
+  CHECK(ct.at("voxel_mm") == nlohmann::json{2, 1.5, 5});
+  CHECK(ct.at("slices_mm") == nlohmann::json{-700, -690});
+  CHECK(says(words, "3 slices, 1 of each"));
+  CHECK(says(words, "4 x 3 x 3 of 2 x 1.5 x 5 mm"));
+  CHECK(says(words, "HU"));
+  CHECK(held(folder.folder.path() / "ct" / "slice0.dcm").first.at("slices") == 1);
+  const auto [uneven, uneven_words] = held(folder.series("ds.ImagePositionPatient = [-30, -20, 5 * k * k]"));
+  CHECK(uneven.at("uneven_steps_mm") == nlohmann::json{5, 15});
+  CHECK(says(uneven_words, "slices are 5 to 15 mm apart: is one missing?"));
+  const fs::path two = folder.series("ds.SeriesInstanceUID = generate_uid()");
+  CHECK_THROWS_WITH(inspector_of(two)->read(two), doctest::Contains("put one series into a folder"));
 }
 
 TEST_CASE("what is no CT series is refused, with the file that is to blame") {

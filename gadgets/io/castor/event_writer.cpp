@@ -1,4 +1,4 @@
-// List mode as CASToR reads it: see event_writer.hpp.
+// List mode and histograms as CASToR reads them: see event_writer.hpp.
 #include "gadgets/io/castor/event_writer.hpp"
 
 #include <algorithm>
@@ -48,72 +48,142 @@ WrittenFiles::WrittenFiles(const std::filesystem::path& header_file)
       scanner(with_ending(header_file, ".hscan")),
       table(with_ending(header_file, ".lut")) {}
 
-EventWriter::EventWriter(const std::filesystem::path& header_file, double reference_s)
+EventWriter::EventWriter(const std::filesystem::path& header_file, double reference_s, bool as_histogram)
     : files_(header_file),
       reference_s_(reference_s),
+      as_histogram_(as_histogram),
       header_file_(files_.header),
       data_file_(files_.data),
       scanner_file_(files_.scanner),
       table_file_(files_.table) {}
 
-void EventWriter::begin(const EventBatch& batch) {
+void EventWriter::begin(const EventBatch& batch, const EventBatch* part) {
   scanner_ = batch.scanner;
   tof_ = batch.tof_mm.empty() ? TofModel{} : batch.tof;
+  has_part_ = part != nullptr;
   header_ = {.file = files_.header, .data = files_.data, .scanner = files_.header.stem().string()};
+  if (as_histogram_ || !batch.counts.empty()) header_.mode = DataMode::histogram;
   header_.start_s = batch.start_s;
-  header_.has_normalisation = !batch.multiplicative.empty();
+  const EventBatch& normalised = part ? *part : batch;
+  header_.has_normalisation = !normalised.multiplicative.empty();
+  header_.has_attenuation = part && !batch.multiplicative.empty();
   header_.has_scatter = !batch.additive.empty();
+  header_.has_randoms = part && !part->additive.empty();
   // A factor of each event has the calibration in it, and without the efficiencies that go with it it means nothing.
-  if (!header_.has_normalisation && is_plain(*scanner_))
+  if (batch.multiplicative.empty() && is_plain(*scanner_))
     header_.calibration = 1 / static_cast<double>(scanner_->calibration);
+  begin_tof(batch);
+}
+
+void EventWriter::begin_tof(const EventBatch& batch) {
   header_.has_tof = tof_.sigma_mm > 0;
   header_.tof_fwhm_ps = static_cast<double>(tof_.sigma_mm) * fwhm_per_sigma * ps_per_mm;
-  header_.tof_quantum_ps = static_cast<double>(tof_.bin_width_mm) * ps_per_mm;
   header_.tof_range_ps = static_cast<double>(tof_.window_mm) * ps_per_mm;
+  const double width_ps = static_cast<double>(tof_.bin_width_mm) * ps_per_mm;
+  if (!is_histogram()) {
+    header_.tof_quantum_ps = width_ps;
+    require_writable(!header_.has_tof || !header_.has_randoms || header_.tof_range_ps > 0,
+                     "the events' ToF has no window, over which CASToR spreads randoms");
+    return;
+  }
+  constexpr double most_bins = 65535;
+  const double bins = header_.has_tof && width_ps > 0 ? std::round(header_.tof_range_ps / width_ps) : 1;
+  require_writable(!header_.has_tof || (bins >= 2 && bins <= most_bins),
+                   "the ToF of the events is not in bins, 2 to 65535 of them, which CASToR's histograms need");
+  header_.tof_bins = static_cast<std::uint32_t>(bins);
+  header_.tof_bin_ps = width_ps;
+  lines_ = HistogramLines(header_.tof_bins);
+  header_.start_s = batch.start_s;
 }
 
-void EventWriter::require_alike(const EventBatch& batch) const {
+void EventWriter::require_alike(const EventBatch& batch, const EventBatch* part) const {
   require_writable(batch.scanner == scanner_ && (batch.tof_mm.empty() ? TofModel{} : batch.tof) == tof_,
                    "events of another scanner or with another ToF came: a file of CASToR's has one");
+  const EventBatch& normalised = part ? *part : batch;
+  require_writable(normalised.multiplicative.empty() != header_.has_normalisation &&
+                       batch.additive.empty() != header_.has_scatter && (part != nullptr) == has_part_ &&
+                       (!part || (batch.multiplicative.empty() != header_.has_attenuation &&
+                                  part->additive.empty() != header_.has_randoms)),
+                   "some events have correction terms and others none: a file of CASToR's has one kind");
+  require_writable(batch.counts.empty() || is_histogram(), "bins with counts came after events: a file has one kind");
   require_writable(
-      batch.multiplicative.empty() != header_.has_normalisation && batch.additive.empty() != header_.has_scatter,
-      "some events have correction terms and others none: a file of CASToR's has one kind");
+      !part || (part->count == batch.count && std::ranges::equal(part->detector1.span(), batch.detector1.span()) &&
+                std::ranges::equal(part->detector2.span(), batch.detector2.span())),
+      "the events of the two inputs are not the same ones, in one order: let both stem from one gadget");
 }
 
-void EventWriter::write(const EventBatch& batch) {
+void EventWriter::write(const EventBatch& batch, const EventBatch* part) {
   if (batch.count == 0) return;
-  require_writable(
-      batch.counts.empty(),
-      "bins of a histogram came: their empty ones were left out, which CASToR's sensitivity needs, so that "
-      "only list mode is written");
   require_writable(batch.scanner && batch.detectors,
                    "events without detectors came: CASToR's name two crystals of a scanner");
   require_writable(batch.tof_width_mm.empty(), "ToF bins of unequal width came: CASToR's are equal");
-  if (header_.events == 0) begin(batch);
-  require_alike(batch);
-  const RecordLayout layout(header_);
-  bytes_.resize(static_cast<std::size_t>(batch.count) * layout.bytes);
-  Record record;
-  record.lines.resize(1);
+  if (events_ == 0) begin(batch, part);
+  require_alike(batch, part);
+  is_histogram() ? take_bins(batch, part) : write_list(batch, part);
+  events_ += static_cast<std::uint64_t>(batch.count);
+  header_.start_s = std::min(header_.start_s, batch.start_s);
+  end_s_ = std::max(end_s_, batch.start_s + batch.duration_s);
+}
+
+// Of a histogram the rates are those of its bin, of list mode with ToF that of scatter is per mm of it; randoms are
+// those of the whole line.
+Record EventWriter::record_of(const EventBatch& batch, const EventBatch* part, std::int64_t i) const {
+  const auto value = [&](const Buffer<float>& array, double otherwise) {
+    return array.empty() ? otherwise : static_cast<double>(array[i]);
+  };
+  const double all = value(batch.multiplicative, 1 / header_.calibration);
+  const double normalised = part ? value(part->multiplicative, 1 / header_.calibration) : all;
+  Record record{.lines = {{batch.detector1[i], batch.detector2[i]}}};
+  record.normalisation = static_cast<float>(normalised > 0 ? 1 / normalised : 0);
+  record.attenuation = static_cast<float>(all > 0 ? normalised / all : 0);
+  const double counts_s = value(batch.additive, 0) * all / reference_s_;
+  const double randoms_s = part ? value(part->additive, 0) * normalised / reference_s_ : 0;
+  const double width = tof_.sigma_mm > 0 && tof_.bin_width_mm > 0 ? static_cast<double>(tof_.bin_width_mm) : 1;
+  const double window = static_cast<double>(tof_.window_mm);
+  record.scatter = static_cast<float>(std::max(0.0, counts_s - randoms_s) / (is_histogram() ? 1 : width));
+  const double bins = is_histogram() ? header_.tof_bins : header_.has_tof ? window / width : 1;
+  record.randoms = static_cast<float>(randoms_s * bins);
+  return record;
+}
+
+void EventWriter::write_list(const EventBatch& batch, const EventBatch* part) {
+  std::vector<Record> records;
+  records.reserve(static_cast<std::size_t>(batch.count));
   for (std::int64_t i = 0; i < batch.count; ++i) {
+    Record record = record_of(batch, part, i);
     record.time_ms = time_ms(batch, i);
-    record.lines[0] = {batch.detector1[i], batch.detector2[i]};
     if (header_.has_tof) {
       record.tof_ps = static_cast<float>(static_cast<double>(batch.tof_mm[i]) * ps_per_mm);
       furthest_mm_ = std::max(furthest_mm_, std::abs(batch.tof_mm[i]));
     }
-    const double m = header_.has_normalisation ? static_cast<double>(batch.multiplicative[i]) : 1 / header_.calibration;
-    record.normalisation = static_cast<float>(m > 0 ? 1 / m : 0);
-    if (header_.has_scatter) {
-      const double width = tof_.sigma_mm > 0 && tof_.bin_width_mm > 0 ? static_cast<double>(tof_.bin_width_mm) : 1;
-      record.scatter = static_cast<float>(static_cast<double>(batch.additive[i]) * m / reference_s_ / width);
-    }
-    write_record(layout, record, bytes_.data() + static_cast<std::size_t>(i) * layout.bytes);
+    records.push_back(std::move(record));
   }
+  write_records(records);
+}
+
+void EventWriter::take_bins(const EventBatch& batch, const EventBatch* part) {
+  for (std::int64_t i = 0; i < batch.count; ++i) {
+    const double from_least =
+        header_.has_tof
+            ? static_cast<double>(batch.tof_mm[i]) / static_cast<double>(tof_.bin_width_mm) + 0.5 * header_.tof_bins
+            : 0;
+    require_writable(from_least >= 0 && from_least < header_.tof_bins, "a ToF beyond the outermost bin came");
+    lines_.add(record_of(batch, part, i), static_cast<std::uint32_t>(from_least),
+               batch.counts.empty() ? 1 : batch.counts[i]);
+  }
+}
+
+void EventWriter::write_records(const std::vector<Record>& records) {
+  const RecordLayout layout(header_);
+  bytes_.resize(records.size() * layout.bytes);
+  for (std::size_t i = 0; i < records.size(); ++i) write_record(layout, records[i], bytes_.data() + i * layout.bytes);
   data_file_.write(bytes_);
-  header_.events += static_cast<std::uint64_t>(batch.count);
-  header_.start_s = std::min(header_.start_s, batch.start_s);
-  end_s_ = std::max(end_s_, batch.start_s + batch.duration_s);
+  header_.events += records.size();
+}
+
+void EventWriter::write_bins() {
+  lists_all_lines_ = lines_.add_empty(*scanner_, header_.has_normalisation || header_.has_attenuation);
+  write_records(lines_.take());
 }
 
 void EventWriter::write_scanner() {
@@ -132,9 +202,10 @@ void EventWriter::write_scanner() {
 }
 
 void EventWriter::commit() {
-  require_writable(header_.events > 0, "no events came: no file is written");
+  require_writable(events_ > 0, "no events came: no file is written");
   header_.duration_s = end_s_ - header_.start_s;
   require_writable(header_.duration_s > 0, "the events state no scan time, which CASToR needs: no file is written");
+  if (is_histogram()) write_bins();
   if (header_.has_tof && header_.tof_range_ps == 0)
     header_.tof_range_ps = 2 * static_cast<double>(furthest_mm_) * ps_per_mm + header_.tof_fwhm_ps;
   header_file_.write(data_header_text(header_));

@@ -19,9 +19,9 @@ Holds castor_data(const std::filesystem::path& file) {
   return read_data_header(file).mode == DataMode::list ? Holds::list : Holds::bins;
 }
 
-TOFSTREAM_FORMAT("CASToR", .words = "CASToR's list mode", .holds = castor_data,
+TOFSTREAM_FORMAT("CASToR", .words = "list mode or a histogram of CASToR's", .holds = castor_data,
                  .read = "  feed: {use: castor_source, path: '', backend: cpu}\n", .ending = ".cdh",
-                 .writer = "castor_writer");
+                 .writer = "castor_writer", .takes_bins = true);
 
 }  // namespace
 }  // namespace tofstream::castor

@@ -2,11 +2,9 @@
 #include "gadgets/io/dicom/ct_series.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <fstream>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -24,14 +22,6 @@ namespace fs = std::filesystem;
 
 [[noreturn]] void refuse_ct(const fs::path& path, const std::string& why) {
   throw std::runtime_error(fmt::format("{}: {}", printable(path.string()), why));
-}
-
-bool is_dicom(const fs::path& path) {
-  constexpr std::streamoff preamble = 128;
-  std::array<char, 4> mark{};
-  std::ifstream file(path, std::ios::binary);
-  file.seekg(preamble);
-  return file.read(mark.data(), mark.size()) && std::string(mark.data(), mark.size()) == "DICM";
 }
 
 constexpr auto* ct_image = "1.2.840.10008.5.1.4.1.1.2";
@@ -100,11 +90,7 @@ CtSlice described_slice(const fs::path& path) {
 }
 
 std::vector<fs::path> slice_files(const fs::path& path) {
-  std::vector<fs::path> files;
-  if (!fs::is_directory(path)) return {path};
-  for (const auto& entry : fs::directory_iterator(path))
-    if (entry.is_regular_file() && is_dicom(entry.path())) files.push_back(entry.path());
-  std::ranges::sort(files);
+  std::vector<fs::path> files = dicom_files(path);
   if (files.empty()) refuse_ct(path, "a folder without DICOM files");
   return files;
 }
@@ -181,7 +167,7 @@ Grid grid_of_slices(const std::vector<CtSlice>& slices) {
 
 bool is_ct_series(const fs::path& path) {
   std::error_code error;
-  return fs::is_directory(path, error) || is_dicom(path);
+  return fs::is_directory(path, error) || is_dicom_file(path);
 }
 
 Image read_ct_series(const fs::path& path) {

@@ -1,7 +1,11 @@
 // DICOM files by GDCM: see dicom_file.hpp.
 #include "gadgets/io/dicom/dicom_file.hpp"
 
+#include <algorithm>
+#include <array>
+#include <fstream>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,12 +14,9 @@
 
 #ifdef TOFSTREAM_HAVE_GDCM
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <span>
-#include <string_view>
 
 #include <gdcmPixmapReader.h>
 #include <gdcmReader.h>
@@ -229,6 +230,27 @@ DicomFile::~DicomFile() = default;
 
 void DicomFile::refuse(const std::string& why) const {
   throw std::runtime_error(fmt::format("{}: {}", printable(path_.string()), why));
+}
+
+}  // namespace tofstream::formats
+
+namespace tofstream::formats {
+
+bool is_dicom_file(const std::filesystem::path& path) {
+  constexpr std::streamoff preamble = 128;
+  std::array<char, 4> mark{};
+  std::ifstream file(path, std::ios::binary);
+  file.seekg(preamble);
+  return file.read(mark.data(), mark.size()) && std::string_view(mark.data(), mark.size()) == "DICM";
+}
+
+std::vector<std::filesystem::path> dicom_files(const std::filesystem::path& path) {
+  std::vector<std::filesystem::path> files;
+  if (!std::filesystem::is_directory(path)) return {path};
+  for (const auto& entry : std::filesystem::directory_iterator(path))
+    if (entry.is_regular_file() && is_dicom_file(entry.path())) files.push_back(entry.path());
+  std::ranges::sort(files);
+  return files;
 }
 
 }  // namespace tofstream::formats

@@ -11,6 +11,11 @@
 
 namespace tofstream::formats {
 
+/// Whether a file begins as DICOM's do (PS3.10, 7.1).
+bool is_dicom_file(const std::filesystem::path& path);
+/// Those in a folder, by name; of a path that is no folder itself alone.
+std::vector<std::filesystem::path> dicom_files(const std::filesystem::path& path);
+
 class DicomFile;
 
 /// A data set, or an item of a sequence. Lives as long as its file.

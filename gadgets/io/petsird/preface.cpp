@@ -21,8 +21,9 @@ std::string what_is_wrong(const FileKind& kind) {
   if (!kind.is_packed.empty()) return fmt::format("this is {}; unpack it ({}): {}", kind.name, kind.is_packed, reads);
   const char* remedy = kind.name == "text" || kind.name == "unknown data" ? "give another file"
                        : kind.name == castor_name ? "run castor_osem, which reads it (tofstream docs files)"
-                       : kind.name == root_name   ? "run gate_osem, which reads GATE's (tofstream docs files)"
-                                                  : "convert it (tofstream docs files, 'Other formats')";
+                       : kind.name == root_name
+                           ? "run gate_osem, which reads GATE's, or tofstream convert (tofstream docs files)"
+                           : "convert it (tofstream docs files, 'Other formats')";
   return fmt::format("{}{}; {}: {}", kind.name == "unknown data" ? "" : "this is ", kind.name, reads, remedy);
 }
 

@@ -1,4 +1,4 @@
-// PETSIRD's list mode for `tofstream convert`. Only simulated scanners' streams are written, by `tofstream simulate`.
+// PETSIRD's list mode for `tofstream convert`.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -24,7 +24,8 @@ Holds petsird_stream(const std::filesystem::path& file) {
 
 TOFSTREAM_FORMAT("PETSIRD", .words = "list mode in PETSIRD", .holds = petsird_stream,
                  .read = "  feed: {use: file_source, path: ''}\n  events: {use: petsird_decoder, from: feed}\n",
-                 .last = "events", .has_efficiencies = true);
+                 .last = "events", .left_out = "delayed coincidences, singles and energies, if it has them",
+                 .has_efficiencies = true, .ending = ".petsird", .writer = "petsird_writer", .takes_scanner = true);
 
 }  // namespace
 }  // namespace tofstream

@@ -1,6 +1,8 @@
 // What single_scatter knows after each update, as a run that was killed finds it again.
 #include "gadgets/ring/scatter_record.hpp"
 
+#include <array>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <vector>
@@ -195,6 +197,14 @@ TEST_CASE("a record of scatter that was cut short is read as far as it goes, and
   std::vector<std::byte> head(72);  // an image of no voxel, with three values
   wrong.append(TermsEntry::renewal, 2, head, std::as_bytes(std::span(voxels)));
   CHECK_THROWS_WITH(read_scatter_record(folder / "wrong", 2), doctest::Contains("is no record of this version"));
+  const std::array<std::int32_t, 3> edges = {1 << 30, 1 << 30, 1 << 30};  // whose product overflows
+  std::memcpy(head.data() + 32, edges.data(), sizeof edges);
+  TermsRecord far(folder / "far");
+  far.append(TermsEntry::renewal, 2, head, std::as_bytes(std::span(voxels)));
+  CHECK_THROWS_WITH(read_scatter_record(folder / "far", 2), doctest::Contains("is no record of this version"));
+  TermsRecord negative(folder / "negative");
+  record_scatter(negative, 1, estimate_of(-1), 2, 1);
+  CHECK_THROWS_WITH(read_scatter_record(folder / "negative", 2), doctest::Contains("is no record of this version"));
   append_to(file, std::string(64, 'x'));
   CHECK_THROWS_WITH(read_scatter_record(file, 9), doctest::Contains("delete it, and the scatter is estimated anew"));
   CHECK_FALSE(read_scatter_record(folder / "none", 9).estimate);
