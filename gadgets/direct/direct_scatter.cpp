@@ -279,13 +279,14 @@ struct DirectScatterGadget {
   // f of sum h = sum (b + f scatter) over the points beside the body, where the image has nothing to see.
   void scale(HistoScatterTerms& made, Context& context) {
     double counts = 0, other = 0, scatter = 0;
+    std::vector<double> scatter_of;
     std::vector<float> of_view(static_cast<std::size_t>(lines_->laid.points_of_view()));
     for (const TailOfView& tail : tails_of_views_) {
       const int view = static_cast<int>(tail.view);
       made.of_view(view, tail.times, of_view.data());
       counts += tail.counts;
       other += tail.other;
-      scatter += tails_->sum(view, of_view.data());
+      scatter += scatter_of.emplace_back(tails_->sum(view, of_view.data()));
     }
     constexpr double least_factor = 0.25, most_factor = 4;
     if (scatter < least_scatter_of_tails) return warn_of_few_tails("counts", scatter, context);
@@ -294,9 +295,27 @@ struct DirectScatterGadget {
     context.append("tail_factor", made.factor());
     context.report("tail_factor_error", error);
     context.report("tail_counts", counts);
-    context.log().info(
-        fmt::format("beside the body {:.0f} counts ask for {:.3f} +- {:.3f} of the scatter", counts, asked, error));
+    const CountsFit by_views = fit_by_views(scatter_of, made.factor());
+    context.append("tail_chi2", by_views.chi2_a_place(1));
+    context.append("tail_misfit", by_views.misfit());
+    context.log().info(fmt::format("beside the body {:.0f} counts ask for {:.3f} +- {:.3f} of the scatter; {}", counts,
+                                   asked, error, words_of_fit(by_views, by_views.chi2_a_place(1))));
     if (is_usual(p_.multiple, terms_ != nullptr)) warn_of_tail_factor("counts", asked, error, false, context);
+  }
+
+  // Neighbouring views together, as many as it takes for counts that tell something.
+  CountsFit fit_by_views(const std::vector<double>& scatter_of, double factor) const {
+    constexpr double enough = 25;
+    CountsFit made;
+    double counts = 0, expected = 0;
+    for (std::size_t n = 0; n < scatter_of.size(); ++n) {
+      counts += tails_of_views_[n].counts;
+      expected += tails_of_views_[n].other + factor * scatter_of[n];
+      if (expected < enough) continue;
+      made.add(counts, expected, expected);
+      counts = expected = 0;
+    }
+    return made;
   }
 
   /// Of an image that is too low inside the body, scatter is too low as well.

@@ -418,12 +418,14 @@ struct SingleScatterGadget {
     context.append("tail_factor", fit.mean);
     context.report("tail_factor_error", fit.error);
     context.report("tail_counts", fit.counts);
+    context.append("tail_chi2", fit.chi2_a_place());
+    context.append("tail_misfit", fit.by_place.misfit());
     std::string along_z;
     for (std::size_t n = 0; n < fit.factors.size(); ++n)
       along_z += fmt::format("{}{:.3f} at z = {:.0f} mm", n == 0 ? "" : ", ", fit.factors[n], fit.z_mm[n]);
     context.report("tail_factors_along_z", along_z);
-    context.log().info(fmt::format("beside the body {:.0f} events ask for {:.3f} +- {:.3f} of it: {}", fit.counts,
-                                   fit.mean, fit.error, along_z));
+    context.log().info(fmt::format("beside the body {:.0f} events ask for {:.3f} +- {:.3f} of it: {}; {}", fit.counts,
+                                   fit.mean, fit.error, along_z, words_of_fit(fit.by_place, fit.chi2_a_place())));
     if (is_usual(p_.multiple, terms_ != nullptr))
       warn_of_tail_factor("events", fit.mean, fit.error, fit.is_at_bound, context);
   }

@@ -10,6 +10,7 @@
 
 #include "core/gadget.hpp"
 #include "gadgets/step/line_scatter.hpp"
+#include "kernels/analysis/counts_fit.hpp"
 #include "kernels/types/quantity.hpp"
 
 namespace tofstream {
@@ -81,6 +82,12 @@ inline void warn_of_few_tails(const char* data, double scatter, Context& context
                   "coincidences "
                   "with more than one scatter stay uncorrected (fit: none says that they may)",
                   data, scatter));
+}
+
+/// How well the estimate explains what lies beside the body, once it has its factor.
+inline std::string words_of_fit(const CountsFit& fit, double chi2_a_place) {
+  return fmt::format("chi2 {:.3f} a place at {} places, beyond noise {:.1f} %", chi2_a_place, fit.places(),
+                     100 * fit.misfit());
 }
 
 /// `wanted_error`: what was asked for.

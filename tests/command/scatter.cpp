@@ -98,12 +98,21 @@ TEST_CASE("quantitative_osem corrects for the scatter of its own image from the 
   CHECK(most("longer") == approx(most("both")).epsilon(1e-4));
   CHECK(image("longer").voxels[middle] == approx(2 * image("both").voxels[middle]).epsilon(1e-3));
 
+  // How well it fits what lies beside the body is told for each time that it was made.
+  const auto figures_of = [&](const char* out) {
+    return nlohmann::json::parse(text_of(scan.folder / out / "run.json"))["gadgets"]["scatter"]["figures"];
+  };
+  const auto fitted = figures_of("both");
+  REQUIRE(fitted["tail_chi2"].size() == 1);
+  CHECK(fitted["tail_chi2"][0] > 0.3);
+  CHECK(fitted["tail_chi2"][0] < 3);
+  CHECK(fitted["tail_misfit"][0] < 0.5);
+
   // With the other orders by Monte Carlo there is more of it, wider, and the log says how much and how well known.
   const std::string as_made = points + "--set subsets.iterations=2 --set scatter.fit=none ";
   run("quantitative_osem", "single", as_made);
   run("quantitative_osem", "all", as_made + "--set scatter.multiple=monte_carlo --set scatter.multiple_error=0.5");
-  const auto figures =
-      nlohmann::json::parse(text_of(scan.folder / "all" / "run.json"))["gadgets"]["scatter"]["figures"];
+  const auto figures = figures_of("all");
   const double share = figures["multiple_share"][0], error = figures["multiple_error"];
   CHECK(share > 0.05);
   CHECK(share < 0.3);

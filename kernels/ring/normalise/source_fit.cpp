@@ -6,6 +6,8 @@
 #include <limits>
 #include <numbers>
 
+#include "kernels/analysis/counts_fit.hpp"
+
 namespace tofstream::detail {
 
 SourceProfile::SourceProfile(const Phantom& source, double margin_mm) {
@@ -46,19 +48,12 @@ std::size_t SourceProfile::place(Vec3d p, Vec3d q) const {
 
 SourceFit SourceProfile::compare(const std::vector<double>& counted, const std::vector<double>& expected,
                                  const std::vector<double>& variance) {
-  constexpr double enough = 10;
+  CountsFit all;
+  for (std::size_t k = 0; k < counted.size(); ++k) all.add(counted[k], expected[k], expected[k] + variance[k]);
   SourceFit fit;
-  double beyond = 0, squares = 0;
-  for (std::size_t k = 0; k < counted.size(); ++k) {
-    if (!(expected[k] >= enough)) continue;
-    const double difference2 = (counted[k] - expected[k]) * (counted[k] - expected[k]);
-    const double noise2 = expected[k] + variance[k];
-    fit.chi2 += difference2 / noise2;
-    ++fit.places;
-    beyond += difference2 - noise2;
-    squares += expected[k] * expected[k];
-  }
-  fit.misfit = squares > 0 ? std::sqrt(std::max(beyond, 0.0) / squares) : 0;
+  fit.chi2 = all.chi2();
+  fit.places = all.places();
+  fit.misfit = all.misfit();
   return fit;
 }
 

@@ -204,11 +204,13 @@ double TailFit::at(double z) const {
   return factor_at(between_places(z_mm, z), factors);
 }
 
-ScatterTails::ScatterTails(const Image& mu_per_mm, double margin_mm, double reach_mm, double least_mu_per_mm)
+ScatterTails::ScatterTails(const Image& mu_per_mm, double margin_mm, double reach_mm, double least_mu_per_mm,
+                           std::int64_t most_pairs)
     : body_(body_of(mu_per_mm, margin_mm, least_mu_per_mm)),
       within_(within(body_)),
       through_body_(body_, Backend::cpu),
-      box_(box_about(body_.grid, reach_mm)) {}
+      box_(box_about(body_.grid, reach_mm)),
+      most_pairs_(most_pairs) {}
 
 void ScatterTails::add(const EventBatch& batch, std::int64_t most_events) {
   if (batch.count == 0 || !batch.detectors) return;
@@ -301,8 +303,8 @@ std::vector<ScatterTails::Mixed> ScatterTails::mixed(const std::vector<TailEvent
     if (!(scatter > 0) || !std::isfinite(event.additive)) continue;
     const Mean& mean = cells.at(cell_of(event));
     if (event.count == 0) continue;
-    made.push_back({middle_z(event.place), mean.sum / mean.count / static_cast<double>(scatter),
-                    static_cast<double>(event.count)});
+    made.push_back({static_cast<double>(event.place.s), middle_z(event.place),
+                    mean.sum / mean.count / static_cast<double>(scatter), static_cast<double>(event.count)});
   }
   return made;
 }
@@ -311,12 +313,53 @@ std::vector<ScatterTails::Mixed> ScatterTails::mixed(const std::vector<TailEvent
 void ScatterTails::find_pairs(const std::shared_ptr<const Scanner>& scanner) {
   if (std::exchange(scanner_of_pairs_, scanner) == scanner) return;
   pairs_.clear();
-  constexpr std::int64_t most_pairs = 4'000'000;
-  for_each_pair_line(*scanner, box_, {.exact_pairs = most_pairs, .sampled_pairs = most_pairs}, &body_,
-                     [&](const EventView& pairs, const float* values, double) {
-                       for (std::int64_t i = 0; i < pairs.count; ++i)
-                         if (values[i] > 0) pairs_.push_back({sinogram_place(pairs.lor(i)), values[i]});
-                     });
+  const PairLinesCount count =
+      for_each_pair_line(*scanner, box_, {.exact_pairs = most_pairs_, .sampled_pairs = most_pairs_}, &body_,
+                         [&](const EventView& pairs, const float* values, double done) {
+                           for (std::int64_t i = 0; i < pairs.count; ++i)
+                             if (values[i] > 0) pairs_.push_back({sinogram_place(pairs.lor(i)), values[i]});
+                           if (done <= 0.5) first_half_ = pairs_.size();
+                         });
+  if (count.exact()) first_half_ = 0;
+}
+
+CountsFit ScatterTails::fit_by_place(const std::vector<Mixed>& events, const std::vector<double>& counts,
+                                     const TailFit& fit) const {
+  struct Cell {
+    double counted = 0, squares = 0;         // sums of p and p^2
+    double halves[2] = {}, of_sampling = 0;  // expected of halves of the pairs, and the sum of their squares
+    double expected() const { return halves[0] + halves[1]; }
+  };
+  std::map<std::pair<int, int>, Cell> cells;
+  const auto cell_at = [&](double s, double z) -> Cell& {
+    constexpr double radial_mm = 20, axial_mm = 40;
+    return cells[{static_cast<int>(std::abs(s) / radial_mm), static_cast<int>(std::floor(z / axial_mm))}];
+  };
+  for (const Mixed& event : events) {
+    const double factor = fit.at(event.z_mm), chance = factor / (event.randoms + factor);
+    Cell& cell = cell_at(event.s_mm, event.z_mm);
+    cell.counted += event.count * chance;
+    cell.squares += event.count * chance * chance;
+  }
+  for (std::size_t n = 0; n < pairs_.size(); ++n) {
+    const double z = middle_z(pairs_[n].place), here = counts[n] * fit.at(z);
+    Cell& cell = cell_at(static_cast<double>(pairs_[n].place.s), z);
+    cell.halves[n < first_half_ ? 0 : 1] += here;
+    cell.of_sampling += here * here;
+  }
+  // The halves differ by chance, a cell by little that can be told of it alone.
+  double apart2 = 0, of_sampling = 0;
+  for (const auto& [place, cell] : cells) {
+    apart2 += std::pow(cell.halves[0] - cell.halves[1], 2);
+    of_sampling += cell.of_sampling;
+  }
+  const double sampling = first_half_ > 0 && of_sampling > 0 ? apart2 / of_sampling : 0;
+  CountsFit made;
+  for (const auto& [place, cell] : cells) {
+    const double certain = cell.counted > 0 ? cell.squares / cell.counted : 1;
+    made.add(cell.counted, cell.expected(), certain * cell.expected() + sampling * cell.of_sampling);
+  }
+  return made;
 }
 
 TailFit ScatterTails::fit(const Noted& noted, const ScatterEstimate& estimate, double reference_s,
@@ -349,6 +392,7 @@ TailFit ScatterTails::fit(const Noted& noted, const ScatterEstimate& estimate, d
   made.mean = sum / made.scatter;
   for (const Mixed& event : events) information += event.count / std::pow(event.randoms + made.at(event.z_mm), 2);
   made.error = information > 0 ? 1 / std::sqrt(information) : 0;
+  made.by_place = fit_by_place(events, counts, made);
   return made;
 }
 

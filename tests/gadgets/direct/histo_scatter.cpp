@@ -198,6 +198,8 @@ TEST_CASE("DIRECT: with the other orders by Monte Carlo the tails ask for less o
   // They are wider, so that beside the body there are more of them than on average.
   CHECK(first(all, "tail_factor") < first(single, "tail_factor") * (1 - first(all, "multiple_share")));
   CHECK(first(all, "tail_factor") > 0.5 * first(single, "tail_factor"));
+  CHECK(first(single, "tail_chi2") > 0.3);
+  CHECK(first(single, "tail_chi2") < 3);
 }
 
 TEST_CASE("DIRECT: the tails of scatter see counts of 16 bits as they see floats") {

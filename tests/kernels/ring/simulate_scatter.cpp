@@ -208,6 +208,16 @@ TEST_CASE(
   CHECK(std::abs(all.mean - scattered.mean) < 3 * all.error);
   CHECK(all.error < 0.05);
   CHECK(!all.is_at_bound);
+  CHECK(all.chi2_a_place() < 2);
+  // An estimate that falls too fast with the distance from the axis does not fit, whatever its factor.
+  ScatterEstimate narrow = estimate;
+  for (std::size_t n = 0; n < narrow.values.size(); ++n) {
+    const auto s = static_cast<double>(n % static_cast<std::size_t>(narrow.size[0])) - 0.5 * (narrow.size[0] - 1);
+    narrow.values[n] *= static_cast<float>(std::exp(-std::abs(s) * static_cast<double>(narrow.radial_mm) / 100));
+  }
+  ScatterTails of_narrow(mu);
+  of_narrow.add(made.events);
+  CHECK(of_narrow.fit(narrow, 1).chi2_a_place() > 2 * all.chi2_a_place());
 
   // Events with ToF whose terms are of whole lines, as where the projector does not look at it.
   EventBatch with_tof = made.events.to(Memory::host);
