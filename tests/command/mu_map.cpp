@@ -58,6 +58,22 @@ TEST_CASE("mu-map averages over larger voxels, moves the map, and prints JSON") 
   CHECK(grid.voxel_mm.z == 4);
 }
 
+TEST_CASE("mu-map takes the law of the tube's voltage at 511 keV") {
+  const TemporaryFolder folder;
+  const std::string ct = write_ct(folder / "ct.nii").string(), mu = (folder / "mu.nii").string();
+  const CommandResult made = mu_map(fmt::format("{} --isotope F-18 --kvp 120 -o {}", ct, mu));
+  REQUIRE_MESSAGE(made.code == 0, made.err);
+  CHECK(made.out.find("(the law of a tube of 120 kV)") != std::string::npos);
+  const Image map = read_nifti(mu);
+  CHECK(map.voxels[map.grid.index(5, 5, 5)] == approx(0.0960).epsilon(1e-6));
+  CHECK(map.voxels[map.grid.index(8, 8, 5)] == approx(0.17205).epsilon(1e-6));  // 5.10e-5 x 2450 + 0.0471
+  CHECK(mu_map(fmt::format("{} --isotope F-18 --kvp 80 --json -o {}", ct, mu)).json()["kvp"] == 80);
+  const auto without = mu_map(fmt::format("{} --isotope F-18 --json -o {}", ct, mu)).json();
+  CHECK(without["ct_keV"] == 75);
+  CHECK(without["water_per_cm"] == approx(0.0960).epsilon(0.0005 / 0.096));
+  CHECK_FALSE(without.contains("kvp"));
+}
+
 TEST_CASE("mu-map refuses what it cannot know, in one line") {
   const TemporaryFolder folder;
   const std::string ct = write_ct(folder / "ct.nii").string(), out = " -o " + (folder / "mu.nii").string();
@@ -74,6 +90,9 @@ TEST_CASE("mu-map refuses what it cannot know, in one line") {
   refused(ct + " --isotope Xx-1", "the photons of 'Xx-1' are not known");
   refused(ct + " --isotope Tc-99m --energy-keV 140", "--energy-keV");
   refused(ct + " --energy-keV 10", "--energy-keV");
+  refused(ct + " --isotope F-18 --kvp 90", "--kvp: a tube of 90 kV: the law at 511 keV is known for 80, 100,");
+  refused(ct + " --isotope Tc-99m --kvp 120", "photons of 511 keV, and these have 140.511 keV: give --ct-keV");
+  refused(ct + " --isotope F-18 --kvp 120 --ct-keV 75", "--kvp");
   refused((folder / "none.nii").string() + " --isotope Tc-99m", "none.nii: no such file");
   refused(write_ct(folder / "raw.nii", 1024).string() + " --isotope Tc-99m",
           "its values go from 24 to 2474, and a CT in Hounsfield units has air, near -1000");

@@ -92,17 +92,18 @@ TEST_CASE("a CT series in DICOM: its numbers are in Hounsfield units, each at it
   CtFolder folder;
   if (!folder.is_ready()) return;
   CHECK(is_ct_series(folder.series()));
-  const Image ct = read_ct_series(folder.series());
+  const Image ct = read_ct_series(folder.series()).image;
   CHECK(ct.grid == Grid{{4, 3, 3}, {2, 1.5F, 5}, {-30, -20, -700}});
   for (const auto& [i, j, k] : {std::tuple{0, 0, 0}, {3, 2, 2}, {1, 2, 1}})
     CHECK(ct.voxels[ct.grid.index(i, j, k)] == static_cast<float>(2 * (100 * k + 10 * j + i) - 1000));
 
-  const Image turned = read_ct_series(folder.series(
-      "ds.ImageOrientationPatient = [-1, 0, 0, 0, -1, 0]; ds.ImagePositionPatient = [-24, -17, -700 + 5 * k]"));
+  const fs::path prone = folder.series(
+      "ds.ImageOrientationPatient = [-1, 0, 0, 0, -1, 0]; ds.ImagePositionPatient = [-24, -17, -700 + 5 * k]");
+  const Image turned = read_ct_series(prone).image;
   CHECK(turned.grid == ct.grid);
   CHECK(turned.voxels[ct.grid.index(0, 0, 1)] == 2 * 123 - 1000);
 
-  const Image one = read_ct_series(folder.folder.path() / "ct" / "slice0.dcm");
+  const Image one = read_ct_series(folder.folder.path() / "ct" / "slice0.dcm").image;
   CHECK(one.grid.size[2] == 1);
   CHECK(one.grid.voxel_mm.z == 5);
 }
@@ -132,6 +133,14 @@ TEST_CASE("inspect knows a CT series: how many slices of which size and unit, an
   CHECK_THROWS_WITH(inspector_of(two)->read(two), doctest::Contains("put one series into a folder"));
 }
 
+TEST_CASE("a CT series tells the voltage of its tube, where it has it") {
+  CtFolder folder;
+  if (!folder.is_ready()) return;
+  CHECK_FALSE(read_ct_series(folder.series()).kvp.has_value());
+  CHECK(read_ct_series(folder.series("ds.KVP = 120")).kvp == 120);
+  CHECK(says(folder.why_not("ds.KVP = 120 - 20 * (k == 1)"), "its tube had another voltage than that of"));
+}
+
 TEST_CASE("what is no CT series is refused, with the file that is to blame") {
   CtFolder folder;
   if (!folder.is_ready()) return;
@@ -143,6 +152,8 @@ TEST_CASE("what is no CT series is refused, with the file that is to blame") {
   CHECK(says(folder.why_not("ds.ImagePositionPatient = [-30, -20, -700]"), "slice at z = -700 mm is there twice"));
   CHECK(says(folder.why_not("ds.PixelSpacing = [1.5, 2 + 0.1 * k]"), "its pixels do not lie above those of"));
   CHECK(says(folder.why_not("del ds.RescaleSlope"), "its unit is not known"));
+  CHECK(folder.why_not("ds.RescaleType = 'HU'") == "taken");
+  CHECK(says(folder.why_not("ds.RescaleType = 'Z_EFF'"), "its values are in Z_EFF (Rescale Type), and not in HU"));
   CHECK(says(folder.why_not("ds.Rows = 4"), "not the 32 bytes that its attributes describe"));
   CHECK(says(folder.why_not("ds.BitsAllocated = ds.BitsStored = 8; ds.HighBit = 7"), "CT pixels of 16 bits"));
   const fs::path empty = folder.folder.path() / "empty";

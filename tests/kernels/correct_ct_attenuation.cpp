@@ -1,4 +1,5 @@
 // CT numbers to attenuation: the tables' own points, water, air and bone, and the two lines between them.
+#include <cmath>
 #include <stdexcept>
 
 #include <doctest/doctest.h>
@@ -29,6 +30,43 @@ TEST_CASE("water, air and cortical bone have their own attenuation, and mixtures
   const auto bone = static_cast<float>(mu.bone_hounsfield());
   CHECK(mu(bone) == approx(cortical_bone_mu_per_cm(140.511)).epsilon(1e-6));
   CHECK(mu(0.5F * bone) == approx(0.5 * (water_mu_per_cm(140.511) + cortical_bone_mu_per_cm(140.511))));
+}
+
+TEST_CASE("the law by tube voltage has the points of its table, and water whatever the tube") {
+  struct Row {
+    double kvp;
+    float break_hounsfield;
+    double at_break, at_1000, at_2000;  // worked out by hand from the published a, b and break
+  };
+  const Row rows[] = {{80, 50, 0.100800, 0.1354, 0.1718},  {100, 52, 0.100992, 0.1430, 0.1873},
+                      {110, 43, 0.100128, 0.1472, 0.1964}, {120, 47, 0.100512, 0.1491, 0.2001},
+                      {130, 37, 0.099552, 0.1526, 0.2077}, {140, 30, 0.098880, 0.1536, 0.2100}};
+  for (const Row& row : rows) {
+    CAPTURE(row.kvp);
+    const auto mu = HounsfieldToMu::of_tube(row.kvp);
+    CHECK(mu(0) == approx(0.0960).epsilon(1e-7));
+    CHECK(mu.water() == approx(0.0960).epsilon(1e-12));
+    CHECK(mu(-1000) == 0);
+    CHECK(mu(-3024) == 0);
+    CHECK(mu(-500) == approx(0.0480).epsilon(1e-7));
+    CHECK(mu(row.break_hounsfield) == approx(row.at_break).epsilon(1e-7));
+    CHECK(mu(1000) == approx(row.at_1000).epsilon(1e-7));
+    CHECK(mu(2000) == approx(row.at_2000).epsilon(1e-7));
+    CHECK(mu.break_hounsfield() == static_cast<double>(row.break_hounsfield));
+    // The two lines meet where the table says that they do, as far as its digits go.
+    CHECK(std::abs(mu(row.break_hounsfield + 0.01F) - mu(row.break_hounsfield)) < 2.5e-5F);
+  }
+  CHECK_THROWS_WITH_AS(HounsfieldToMu::of_tube(90),
+                       "a tube of 90 kV: the law at 511 keV is known for 80, 100, 110, 120, 130 and 140 kV",
+                       std::invalid_argument);
+}
+
+TEST_CASE("the law by tube voltage and that of NIST's tables agree on soft tissue, and near enough on bone") {
+  const auto tube = HounsfieldToMu::of_tube(120);
+  const HounsfieldToMu tables(511, usual_ct_keV);
+  CHECK(tables.water() == approx(tube.water()).epsilon(0.0005 / 0.096));
+  for (const float ct : {-700.0F, -100.0F, 40.0F}) CHECK(tube(ct) == approx(tables(ct)).epsilon(0.02));
+  for (const float ct : {500.0F, 1000.0F, 1500.0F}) CHECK(tube(ct) == approx(tables(ct)).epsilon(0.014));
 }
 
 TEST_CASE("photons of the CT's own energy give the CT's attenuation back: one line for all materials") {

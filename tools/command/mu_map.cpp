@@ -1,4 +1,5 @@
-// `tofstream mu-map CT -o FILE`: attenuation at the photons' energy from a CT, by the bilinear law.
+// `tofstream mu-map CT -o FILE`: attenuation at the photons' energy from a CT, by the bilinear law: at 511 keV that of
+// the tube's voltage where it is known, else that of NIST's tables.
 #include "gadgets/io/nifti/mu_map.hpp"
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -25,8 +27,7 @@ namespace {
 
 struct MuMapOptions {
   std::string ct, output, isotope;
-  std::optional<double> energy_keV, voxel_mm;
-  double ct_keV = usual_ct_keV;
+  std::optional<double> energy_keV, voxel_mm, kvp, ct_keV;
   std::vector<float> shift_mm;
   bool json = false;
 };
@@ -43,10 +44,11 @@ double photon_energy(const MuMapOptions& options) {
   return peaks.front();
 }
 
-Image read_ct(const std::string& path) {
+formats::CtSeries read_ct(const std::string& path) {
   require_readable(path);
-  Image ct = formats::is_ct_series(path) ? formats::read_ct_series(path) : read_image_file(path);
-  const auto [least, most] = std::ranges::minmax(ct.voxels.span());
+  formats::CtSeries ct =
+      formats::is_ct_series(path) ? formats::read_ct_series(path) : formats::CtSeries{read_image_file(path), {}};
+  const auto [least, most] = std::ranges::minmax(ct.image.voxels.span());
   constexpr float between_air_and_water = -500;
   if (least > between_air_and_water)
     throw InputError(
@@ -54,6 +56,35 @@ Image read_ct(const std::string& path) {
                     "beside water at 0: is it one, and in that unit?",
                     path, least, most));
   return ct;
+}
+
+struct Law {
+  HounsfieldToMu convert;
+  std::optional<double> kvp, ct_keV;  // one of them
+};
+
+constexpr auto* other_laws =
+    "give the nearest of these by --kvp, or by --ct-keV the effective energy of its X-rays for NIST's tables";
+
+Law of_tube(double kvp, const std::string& whose) {
+  try {
+    return {HounsfieldToMu::of_tube(kvp), kvp, {}};
+  } catch (const std::invalid_argument& unknown) {
+    throw InputError(fmt::format("{}{}: {}", whose, unknown.what(), other_laws));
+  }
+}
+
+// What the options say goes before what the CT's file does.
+Law law_for(const MuMapOptions& options, double energy_keV, std::optional<double> file_kvp) {
+  const bool is_pet = is_annihilation_energy(energy_keV);
+  if (options.kvp && !is_pet)
+    throw InputError(fmt::format(
+        "--kvp: the law by tube voltage is that of photons of 511 keV, and these have {:g} keV: give --ct-keV",
+        energy_keV));
+  if (options.kvp) return of_tube(*options.kvp, "--kvp: ");
+  if (!options.ct_keV && file_kvp && is_pet) return of_tube(*file_kvp, options.ct + ": ");
+  const double ct_keV = options.ct_keV.value_or(usual_ct_keV);
+  return {HounsfieldToMu(energy_keV, ct_keV), {}, ct_keV};
 }
 
 // Means of blocks as large as the wanted voxels, or the next smaller.
@@ -67,12 +98,11 @@ Image in_larger_voxels(const Image& image, double voxel_mm) {
   return block_means(image, factors);
 }
 
-Image attenuation_of(const MuMapOptions& options, const HounsfieldToMu& convert) {
-  Image mu = read_ct(options.ct);
-  for (float& voxel : mu.voxels.span()) voxel = convert(voxel);
+Image attenuation_of(const MuMapOptions& options, Image ct, const HounsfieldToMu& convert) {
+  for (float& voxel : ct.voxels.span()) voxel = convert(voxel);
   if (!options.shift_mm.empty())
-    mu.grid.origin_mm = mu.grid.origin_mm + Vec3{options.shift_mm[0], options.shift_mm[1], options.shift_mm[2]};
-  return options.voxel_mm ? in_larger_voxels(mu, *options.voxel_mm) : mu;
+    ct.grid.origin_mm = ct.grid.origin_mm + Vec3{options.shift_mm[0], options.shift_mm[1], options.shift_mm[2]};
+  return options.voxel_mm ? in_larger_voxels(ct, *options.voxel_mm) : std::move(ct);
 }
 
 nlohmann::ordered_json extents_of(const Grid& grid) {
@@ -84,24 +114,33 @@ nlohmann::ordered_json extents_of(const Grid& grid) {
   return extents;
 }
 
-void report(const MuMapOptions& options, const HounsfieldToMu& convert, double energy_keV, const Image& mu) {
-  const Grid& grid = mu.grid;
-  const auto extents = extents_of(grid);
-  const float most = std::ranges::max(mu.voxels.span());
+std::string words_of(const Law& law) {
+  return law.kvp ? fmt::format("the law of a tube of {:g} kV", *law.kvp)
+                 : fmt::format("NIST's tables for X-rays of {:g} keV", *law.ct_keV);
+}
+
+nlohmann::ordered_json as_json(const MuMapOptions& options, const Law& law, double energy_keV, const Image& mu) {
+  nlohmann::ordered_json result{{"file", options.output}, {"energy_keV", energy_keV}};
+  if (law.kvp) result["kvp"] = *law.kvp;
+  if (law.ct_keV) result["ct_keV"] = *law.ct_keV;
+  result["water_per_cm"] = law.convert.water();
+  result["bone_hounsfield"] = law.convert.bone_hounsfield();
+  result["largest_per_cm"] = std::ranges::max(mu.voxels.span());
+  result["extents_mm"] = extents_of(mu.grid);
+  return result;
+}
+
+void report(const MuMapOptions& options, const Law& law, double energy_keV, const Image& mu) {
   if (options.json) {
-    const nlohmann::ordered_json result{{"file", options.output},
-                                        {"energy_keV", energy_keV},
-                                        {"ct_keV", options.ct_keV},
-                                        {"water_per_cm", convert.water()},
-                                        {"bone_hounsfield", convert.bone_hounsfield()},
-                                        {"largest_per_cm", most},
-                                        {"extents_mm", extents}};
-    fmt::print("{}\n", result.dump(2));
+    fmt::print("{}\n", as_json(options, law, energy_keV, mu).dump(2));
     return;
   }
+  const Grid& grid = mu.grid;
+  const auto extents = extents_of(grid);
   fmt::print("{}\n", options.output);
-  fmt::print("at {:g} keV: water {:.4f} per cm, the largest voxel {:.4f}; cortical bone taken to have {:.0f} HU\n",
-             energy_keV, convert.water(), most, convert.bone_hounsfield());
+  fmt::print("at {:g} keV: water {:.4f} per cm, the largest voxel {:.4f}; cortical bone taken to have {:.0f} HU ({})\n",
+             energy_keV, law.convert.water(), std::ranges::max(mu.voxels.span()), law.convert.bone_hounsfield(),
+             words_of(law));
   fmt::print("{} x {} x {} voxels", grid.size[0], grid.size[1], grid.size[2]);
   for (int axis = 0; axis < 3; ++axis)
     fmt::print("{} {} {:.1f} to {:.1f}", axis == 0 ? ":" : ",", "xyz"[axis], extents[axis][0].get<float>(),
@@ -111,10 +150,11 @@ void report(const MuMapOptions& options, const HounsfieldToMu& convert, double e
 
 void run(const MuMapOptions& options) {
   const double energy_keV = from_input([&] { return photon_energy(options); });
-  const HounsfieldToMu convert = from_input([&] { return HounsfieldToMu(energy_keV, options.ct_keV); });
-  const Image mu = from_input([&] { return attenuation_of(options, convert); });
+  formats::CtSeries ct = from_input([&] { return read_ct(options.ct); });
+  const Law law = from_input([&] { return law_for(options, energy_keV, ct.kvp); });
+  const Image mu = from_input([&] { return attenuation_of(options, std::move(ct.image), law.convert); });
   write_nifti(options.output, mu, {.description = mu_map_description(energy_keV)});
-  report(options, convert, energy_keV, mu);
+  report(options, law, energy_keV, mu);
 }
 
 }  // namespace
@@ -131,11 +171,16 @@ void add_mu_map(Command& app) {
       command.add_option("--isotope", options->isotope, "At its photopeak: Tc-99m, I-123, F-18, ...")
           .suggests(isotopes);
   command.add_option("--energy-keV", options->energy_keV, "At this energy").within(30.0, 1000.0).excludes(isotope);
+  const Option& kvp = command.add_option(
+      "--kvp", options->kvp,
+      "Voltage of the CT's tube in kV, for the law of Carney et al. at 511 keV: 80, 100, 110, 120, 130 or 140; none: "
+      "what DICOM says of it");
   command
       .add_option("--ct-keV", options->ct_keV,
-                  "Effective energy of the CT's X-rays, which decides on bone; 70 to 80 for tubes of 120 to 140 kV")
+                  "In place of a voltage the effective energy of the CT's X-rays, which decides on bone: 70 to 80 for "
+                  "tubes of 120 to 140 kV; 75 where neither is known")
       .within(30.0, 150.0)
-      .shows_default();
+      .excludes(kvp);
   command
       .add_option(
           "--voxel-mm", options->voxel_mm,
@@ -149,7 +194,8 @@ void add_mu_map(Command& app) {
   command.footer(
       "Examples: tofstream mu-map ct.nii.gz --isotope Tc-99m --voxel-mm 4 -o mu.nii.gz\n"
       "          tofstream mu-map series --energy-keV 208.4 --shift-mm 0 0 412.5 -o mu.nii.gz\n"
-      "Up to 0 HU: mu_water (1 + HU/1000); above in a straight line to cortical bone (NIST's coefficients).");
+      "Up to about 0 HU: mu_water (1 + HU/1000); above another straight line, for bone. At 511 keV it is that of the\n"
+      "tube's voltage (Carney et al. 2006) where --kvp or DICOM tell it, else from NIST's coefficients.");
   command.on_run([options] { run(*options); });
 }
 

@@ -5,9 +5,11 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -37,6 +39,7 @@ struct CtSlice {
   double thickness_mm = 0;
   double slope = 1, intercept = 0;
   bool is_signed = false;
+  std::optional<double> kvp;
 };
 
 // Rows along the patient's x and columns along y, either way.
@@ -81,11 +84,17 @@ CtSlice described_slice(const fs::path& path) {
   slice.thickness_mm = all.number(0x0018, 0x0050).value_or(0);
   const auto slope = all.number(0x0028, 0x1053), intercept = all.number(0x0028, 0x1052);
   if (!slope || !intercept) refuse_ct(path, "it has no Rescale Slope and Intercept, so its unit is not known");
+  const std::string unit = all.text(0x0028, 0x1054);
+  if (!(unit.empty() || unit == "HU"))
+    refuse_ct(path,
+              fmt::format("its values are in {} (Rescale Type), and not in HU: give the series in Hounsfield units",
+                          printable(unit)));
   slice.slope = *slope;
   slice.intercept = *intercept;
   constexpr double bits = 16;
   if (all.number(0x0028, 0x0100).value_or(0) != bits) refuse_ct(path, "CT pixels of 16 bits are read, no others");
   slice.is_signed = all.number(0x0028, 0x0103).value_or(0) != 0;
+  slice.kvp = all.number(0x0018, 0x0060);
   return slice;
 }
 
@@ -101,6 +110,10 @@ void require_one_stack(const std::vector<CtSlice>& slices) {
     if (slice.series != first.series)
       refuse_ct(slice.path, fmt::format("it is of another series than {}: put one series into a folder",
                                         printable(first.path.filename().string())));
+    if (slice.kvp != first.kvp)
+      refuse_ct(slice.path,
+                fmt::format("its tube had another voltage than that of {} (KVP): give one series of one tube",
+                            printable(first.path.filename().string())));
     bool is_alike = slice.columns == first.columns && slice.rows == first.rows;
     for (int axis = 0; axis < 2; ++axis)
       is_alike = is_alike && std::abs(slice.pixel_mm[axis] - first.pixel_mm[axis]) < same_mm &&
@@ -170,7 +183,7 @@ bool is_ct_series(const fs::path& path) {
   return fs::is_directory(path, error) || is_dicom_file(path);
 }
 
-Image read_ct_series(const fs::path& path) {
+CtSeries read_ct_series(const fs::path& path) {
   std::vector<CtSlice> slices;
   for (const fs::path& file : slice_files(path)) slices.push_back(described_slice(file));
   require_one_stack(slices);
@@ -180,7 +193,7 @@ Image read_ct_series(const fs::path& path) {
   const auto pixels = static_cast<std::size_t>(grid.stride(2));
   for (std::size_t s = 0; s < slices.size(); ++s)
     read_slice(slices[s], image.voxels.span().subspan(s * pixels, pixels));
-  return image;
+  return {std::move(image), slices.front().kvp};
 }
 
 }  // namespace tofstream::formats
