@@ -72,7 +72,9 @@ struct DirectProjectorGadget {
                              "kernel's points, for any kernel and lattice: image; fft: one kernel for all voxels and "
                              "lattice: image"),
       param<&Params::tof_fwhm_ps>("tof_fwhm_ps", range(1, 1e5), unit("ps"),
-                                  "Coincidence resolution along the view; none: that of the events"),
+                                  "Coincidence resolution along the view, in place of the events' own and the width of "
+                                  "their bins; the log warns "
+                                  "where it differs from these by more than 3 %. None: that of the events"),
       param<&Params::lor_fwhm_mm>("lor_fwhm_mm", range(0.1, 1000), unit("mm"),
                                   "Width of the kernel across the view; the papers have 5.8 for crystals of 4 mm"),
       param<&Params::lor_fwhm_at_mm>("lor_fwhm_at_mm", range(0, 1e4), unit("mm"),
@@ -130,16 +132,19 @@ struct DirectProjectorGadget {
     return direct_projector_bytes(image, p.method, wants_cuda(p.backend) ? Backend::cuda : Backend::cpu);
   }
   static void check(const Params& p) {
-    DirectKernel kernel = kernel_of(p);
-    kernel.tof_sigma_mm = 1;  // the events may have it
-    validate(kernel);
-    if (p.deposit_kernel) with_deposit(std::move(kernel), deposit_variance(DepositKind::linear), {1, 1, 1});
+    DirectSettings settings = settings_without_data(p);
+    settings.kernel.tof_sigma_mm = 1;  // the events may have it
+    validate(settings);
+    if (p.deposit_kernel) with_deposit(std::move(settings.kernel), deposit_variance(DepositKind::linear), {1, 1, 1});
   }
 
  private:
+  static constexpr double mm_of_ps = 0.5 * speed_of_light_mm_ps / fwhm_per_sigma;  // a sigma of a width
+
   static DirectSettings checked_settings(const Params& p, const Grid& grid, const ViewSet& views, Context& context) {
     require_same_centre(grid, views);
     const DirectSettings made = settings(p, views);
+    if (p.tof_fwhm_ps) warn_of_other_tof(*p.tof_fwhm_ps, views.histo.tof_sigma_mm, context);
     context.report("tof_fwhm_mm", static_cast<double>(made.kernel.tof_sigma_mm) * fwhm_per_sigma);
     return made;
   }
@@ -157,17 +162,19 @@ struct DirectProjectorGadget {
     return kernel;
   }
 
+  static DirectSettings settings_without_data(const Params& p) {
+    return {.kernel = kernel_of(p),
+            .method = p.method,
+            .fft_ends = p.fft_ends,
+            .fft_spectrum = p.fft_spectrum,
+            .scheme = p.scheme};
+  }
+
   static DirectSettings settings(const Params& p, const ViewSet& views) {
-    DirectSettings made{.kernel = kernel_of(p),
-                        .method = p.method,
-                        .lattice = views.histo.lie_along_view ? HistoLattice::view : HistoLattice::image,
-                        .fft_ends = p.fft_ends,
-                        .fft_spectrum = p.fft_spectrum,
-                        .scheme = p.scheme};
+    DirectSettings made = settings_without_data(p);
+    made.lattice = views.histo.lie_along_view ? HistoLattice::view : HistoLattice::image;
     made.kernel.tof_sigma_mm = views.histo.tof_sigma_mm;
-    if (p.tof_fwhm_ps)
-      made.kernel.tof_sigma_mm =
-          static_cast<float>(0.5 * speed_of_light_mm_ps / fwhm_per_sigma * static_cast<double>(*p.tof_fwhm_ps));
+    if (p.tof_fwhm_ps) made.kernel.tof_sigma_mm = static_cast<float>(mm_of_ps * static_cast<double>(*p.tof_fwhm_ps));
     if (!(made.kernel.tof_sigma_mm > 0))
       throw std::invalid_argument("tof_fwhm_ps: the histo-images do not say their events' resolution: give it");
     if (!p.deposit_kernel) return made;
@@ -177,6 +184,18 @@ struct DirectProjectorGadget {
           "have the deposit's blur");
     made.kernel = with_deposit(std::move(made.kernel), views.histo.deposit_variance, views.pixel_mm);
     return made;
+  }
+
+  // Where another resolution is wanted, as for a point spread that was measured, this is not an error.
+  static void warn_of_other_tof(float asked_ps, float events_sigma_mm, Context& context) {
+    constexpr double alike = 0.03;
+    const double events_ps = static_cast<double>(events_sigma_mm) / mm_of_ps;
+    if (!(events_ps > 0) || std::abs(static_cast<double>(asked_ps) - events_ps) <= alike * events_ps) return;
+    context.report("tof_fwhm_mm_of_events", static_cast<double>(events_sigma_mm) * fwhm_per_sigma);
+    context.log().warning(fmt::format(
+        "tof_fwhm_ps: {:g} ps takes the place of {:.4g} ps, which the histo-images say of their events, with "
+        "the width of their bins: leave it out for the latter",
+        asked_ps, events_ps));
   }
 
   static void require_same_centre(const Grid& grid, const ViewSet& views) {

@@ -14,6 +14,7 @@
 #include "gadgets/motion/still.hpp"
 #include "kernels/correct/isotopes.hpp"
 #include "kernels/direct/direct.hpp"
+#include "kernels/direct/steepest_line.hpp"
 #include "kernels/types/host_batch.hpp"
 
 namespace tofstream {
@@ -24,6 +25,16 @@ float deposited_sigma_mm(const TofModel& tof, DepositSpread spread) {
   constexpr float uniform = 12;
   const float times = spread == DepositSpread::tof_bin ? 2 : 1;
   return std::sqrt(tof.sigma_mm * tof.sigma_mm + times * tof.bin_width_mm * tof.bin_width_mm / uniform);
+}
+
+void require_within_scanner(float acceptance_deg, const Scanner& scanner) {
+  constexpr double rounding_deg = 1e-3;
+  const double steepest_deg = steepest_line_deg(scanner);
+  if (static_cast<double>(acceptance_deg) <= steepest_deg + rounding_deg) return;
+  throw std::invalid_argument(fmt::format(
+      "acceptance_deg: {:g} degrees is beyond the scanner, whose steepest line has {:.2f}: lower acceptance_deg to "
+      "that or less, so that each view's lines lie on both sides of its direction",
+      acceptance_deg, std::floor(100 * steepest_deg) / 100));
 }
 
 }  // namespace
@@ -97,6 +108,7 @@ void HistoFilling::add(EventBatch batch, Context& context) {
 
 // The sensitivity comes first, so that what is wrong with the views is said before all events have come.
 void HistoFilling::begin(const Scanner& scanner, Context& context) {
+  require_within_scanner(p_.views.acceptance_deg, scanner);
   const Grid grid = p_.image.grid(&scanner);
   context.report("image", grid_in_words(grid));
   if (mu_)

@@ -39,7 +39,8 @@ inline constexpr auto* histo_image_words = "The image that will be reconstructed
 inline constexpr auto* histo_views_words =
     "Intervals of azimuth in [0, 180) degrees, and of the co-polar angle within the acceptance: a view each, and at "
     "most 4096 of them";
-inline constexpr auto* acceptance_words = "Lines more oblique than this are rejected";
+inline constexpr auto* acceptance_words =
+    "Lines more oblique than this are rejected; at most as oblique as the scanner's steepest line";
 inline constexpr auto* histo_lattice_words =
     "Points of a histo-image: view, turned and sheared along the view, so that nothing is resampled twice; image, the "
     "image's voxels, as operators one_stage and fft need it";

@@ -31,6 +31,8 @@
 namespace tofstream {
 namespace {
 
+constexpr PassRule in_turn = PassRule::golden;  // as view_subsets has histo-images
+
 struct LiveHisto {
   struct Params {
     ImageParams image;
@@ -47,7 +49,7 @@ struct LiveHisto {
     int subsets = 20;
     int iterations = 3;
     Final final = Final::converged;
-    PassRule final_order = PassRule::farthest;
+    PassRule final_order = in_turn;
     std::int64_t seed = 1;
     std::filesystem::path order = update_log_name;
     std::filesystem::path follow;
@@ -178,7 +180,7 @@ struct LiveHisto {
     set_ = histo_.view_set(0, 0);
     const std::vector<int> group_of = view_groups(*set_, subsets_);
     std::vector<std::vector<int>> groups;
-    for (const int number : farthest_apart(subsets_)) {
+    for (const int number : pass_order({in_turn}, subsets_, 1)) {
       auto& group = groups.emplace_back();
       for (std::size_t v = 0; v < group_of.size(); ++v)
         if (group_of[v] == number) group.push_back(static_cast<int>(v));
@@ -270,9 +272,9 @@ struct LiveHisto {
     const int all = order_->groups();
     const auto iteration = static_cast<int>(*offline_ / all) + 1;
     const auto place = static_cast<std::size_t>(*offline_ % all);
-    const std::vector<int> in_turn = farthest_apart(subsets_);  // as order_ has them
-    const auto at = std::ranges::find(in_turn, pass_order(final_order_, all, iteration)[place]);
-    return static_cast<int>(at - in_turn.begin());
+    const std::vector<int> numbers = pass_order({in_turn}, subsets_, 1);  // as order_ has them
+    const auto at = std::ranges::find(numbers, pass_order(final_order_, all, iteration)[place]);
+    return static_cast<int>(at - numbers.begin());
   }
 
   void restart(Emit<ViewSubset>& emit, Context& context) {

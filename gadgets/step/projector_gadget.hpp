@@ -45,6 +45,9 @@ struct ProjectorEntry {
   /// The same operator by its definition, in double precision on one thread of the CPU. Null where there is none.
   Reference (*make_reference)(const void* params, const Grid& grid, const Geometry& geometry,
                               Context& context) = nullptr;
+  /// Throws, as making the gadget does, where no geometry and no image could make sense of the parameters; these are the
+  /// gadget's. Null where nothing of that sort is wrong.
+  void (*check_gadget)(const void* gadget_params) = nullptr;
   typename Data::More more = {};
 
   static constexpr KindWords called = Data::called;
@@ -54,6 +57,9 @@ struct ProjectorEntry {
     return std::string("the ") + called.one + " '" + name + "' lacks its name, default_params or make";
   }
 };
+
+template <class Data, class Type>
+class ProjectorGadget;
 
 /// The entry of the projector `Type` (see ProjectorGadget).
 template <class Data, class Type>
@@ -73,6 +79,10 @@ ProjectorEntry<Data> projector_entry(const char* name) {
     entry.make_reference = [](const void* params, const Grid& grid, const Geometry& geometry, Context& context) {
       const std::shared_ptr made = Type::make_reference(*static_cast<const Params*>(params), grid, geometry, context);
       return typename ProjectorEntry<Data>::Reference{made, made};
+    };
+  if constexpr (requires { &Type::check; })
+    entry.check_gadget = [](const void* params) {
+      Type::check(*static_cast<const typename ProjectorGadget<Data, Type>::Params*>(params));
     };
   return entry;
 }

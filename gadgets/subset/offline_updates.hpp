@@ -59,6 +59,9 @@ class OfflineUpdates {
     emit(std::move(announcement));
   }
 
+  /// Before the first subset, where the data say it.
+  void set_order(PassOrder order) { settings_.order = order; }
+
   /// Those of the first events, of which subsets go out as they come; before they are announced. Where this is not
   /// called and the announced batch has conditions, the sensitivity waits for the first subset.
   void begin(Conditions first) {

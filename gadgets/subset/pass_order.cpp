@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -37,6 +38,25 @@ std::vector<int> by_prime_factors(int count) {
   return order;
 }
 
+// Nothing where the only steps that visit all lead to a neighbour.
+std::optional<int> golden_step(int count) {
+  constexpr double golden = 0.6180339887498949;
+  const double section = golden * count;
+  std::optional<int> nearest;
+  for (int step = 1; step < count; ++step)
+    if (std::gcd(step, count) == 1 && (!nearest || std::abs(step - section) < std::abs(*nearest - section)))
+      nearest = step;
+  return nearest == count - 1 ? std::nullopt : nearest;
+}
+
+std::vector<int> by_golden_section(int count) {
+  const auto step = golden_step(count);
+  if (!step) return by_prime_factors(count);
+  std::vector<int> order;
+  for (std::int64_t place = 0; place < count; ++place) order.push_back(static_cast<int>(place * *step % count));
+  return order;
+}
+
 // By Fisher and Yates. The generator is the standard's, so that a seed means the same everywhere.
 std::vector<int> shuffled(std::vector<int> order, std::int64_t seed, int iteration) {
   std::seed_seq words{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32),
@@ -65,6 +85,7 @@ std::vector<int> farthest_apart(int subsets) {
 std::vector<int> pass_order(const PassOrder& order, int count, int iteration) {
   if (count < 1) return {};
   if (order.rule == PassRule::farthest) return farthest_apart(count);
+  if (order.rule == PassRule::golden) return by_golden_section(count);
   if (order.rule == PassRule::herman_meyer) return by_prime_factors(count);
   std::vector<int> sequence(static_cast<std::size_t>(count));
   std::iota(sequence.begin(), sequence.end(), 0);

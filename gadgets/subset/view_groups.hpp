@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "gadgets/subset/pass_order.hpp"
 #include "kernels/types/views.hpp"
 
 namespace tofstream {
@@ -13,6 +14,13 @@ namespace tofstream {
 /// turns, so that each group has all of them where it has enough views. Groups differ by one view at most.
 /// Throws std::invalid_argument for fewer views than groups.
 std::vector<int> view_groups(const ViewSet& set, int subsets);
+
+/// In which order groups of these views are used unless another is asked for. Histo-images may be as many groups as there
+/// are views: golden, by which azimuths are far apart and tilts take turns (view_groups' numbers go through the tilts of
+/// an azimuth first, and the step is prime to their number). A camera's views are a few groups: farthest.
+inline PassRule usual_order(const ViewSet& set) {
+  return set.kind == ViewKind::histo_image ? PassRule::golden : PassRule::farthest;
+}
 
 }  // namespace tofstream
 // SPDX-License-Identifier: Apache-2.0

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,9 @@ namespace {
 constexpr auto* views_on_device_words =
     "GPU memory to leave free besides eight images; further views stay in host memory, from which they are copied for "
     "each pass";
+constexpr auto* pass_rule_of_views_words =
+    "How subsets follow one another in a pass: sequential, farthest, golden, herman_meyer or random, as `order` of "
+    "subset_builder; none: golden for histo-images, farthest for a camera's views";
 constexpr auto* views_on_host_words = "Host memory to leave free; further views go to disk";
 constexpr auto* views_on_disk_words =
     "Where views go on disk, until the run ends; none: the system's folder for temporary files (TMPDIR)";
@@ -36,7 +40,7 @@ struct ViewSubsets {
   struct Params {
     int subsets = 8;
     int iterations = 1;
-    PassRule order = PassRule::farthest;
+    std::optional<PassRule> order;
     std::int64_t seed = 1;
     double reference_s = 1;
     BackendChoice backend = BackendChoice::automatic;
@@ -51,7 +55,8 @@ struct ViewSubsets {
                               "Groups of views, an update each: every K-th view by angle, so that each covers the "
                               "circle; 1 is MLEM"),
       param<&Params::iterations>("iterations", range(1, 10000), "Passes over all groups"),
-      param<&Params::order>("order", pass_rule_words), param<&Params::seed>("seed", at_least(0), pass_seed_words),
+      param<&Params::order>("order", pass_rule_of_views_words),
+      param<&Params::seed>("seed", at_least(0), pass_seed_words),
       param<&Params::reference_s>("reference_s", range(1e-9, 1e9), unit("s"), reference_s_of_views_words),
       param<&Params::backend>("backend", "Where the views will be projected"),
       param<&Params::device_reserve_gib>("device_reserve_gib", at_least(0), unit("GiB"), views_on_device_words),
@@ -72,7 +77,7 @@ struct ViewSubsets {
       : p_(p),
         store_(store_settings(p)),
         intake_(p.reference_s),
-        updates_({.iterations = p.iterations, .order = {p.order, p.seed}, .resumed = checkpoint_step(p.resume_from)},
+        updates_({.iterations = p.iterations, .resumed = checkpoint_step(p.resume_from)},
                  [this] { return intake_.quantity(); }) {}
 
   void process(std::shared_ptr<const ViewBatch> views, Emit<ViewSubset>& emit, Context& context) {
@@ -80,6 +85,7 @@ struct ViewSubsets {
     if (!taken) return;
     if (groups_.empty()) {
       groups_ = view_groups(*taken->set, p_.subsets);
+      updates_.set_order({p_.order.value_or(usual_order(*taken->set)), p_.seed});
       if (!sensitivity_waits()) updates_.announce(intake_.announcement(), emit, context);
     }
     for (auto& view : single_views(*taken)) {

@@ -62,9 +62,7 @@ void require_image_lattice(const char* method, HistoLattice lattice) {
         "operator {} takes histo-images on the image's lattice: take lattice image, or operator two_stage", method));
 }
 
-void require_paper_scheme(const DirectSettings& settings) {
-  if (settings.method != DirectOperator::two_stage)
-    throw std::invalid_argument("scheme paper is one of operator two_stage: take that operator, or leave scheme out");
+void require_lattice_of_paper_scheme(const DirectSettings& settings) {
   if (settings.lattice != HistoLattice::image)
     throw std::invalid_argument(
         "scheme paper takes histo-images on the image's lattice: take lattice image, or scheme footprint");
@@ -80,8 +78,6 @@ void require_resampled(const char* name, double fwhm_mm, double least_voxels, do
 
 void validate_two_stage(const Grid& grid, const ViewSet& set, const DirectSettings& settings) {
   const DirectKernel& kernel = settings.kernel;
-  if (!kernel.table.empty())
-    throw std::invalid_argument("two_stage resamples by Gaussians: for a radial table take operator one_stage");
   const double across_mm = static_cast<double>(std::min(grid.voxel_mm.x, grid.voxel_mm.y));
   for (const RadialWidth& width : kernel.radial)
     for (const RadialPart& part : kernel.parts)
@@ -112,7 +108,6 @@ void validate_two_stage(const Grid& grid, const ViewSet& set, const DirectSettin
 }
 
 void validate_fft(const DirectSettings& settings) {
-  require_image_lattice("fft", settings.lattice);
   if (!settings.kernel.table.empty() && settings.fft_spectrum == FftSpectrum::analytic)
     throw std::invalid_argument(
         "the analytic spectrum is that of a Gaussian: for a radial table take fft_spectrum sampled");
@@ -163,15 +158,25 @@ DirectViews direct_views_of(const ViewSet& set) {
   return views;
 }
 
+void validate(const DirectSettings& settings) {
+  validate(settings.kernel);
+  const bool is_two_stage = settings.method == DirectOperator::two_stage;
+  if (settings.scheme == TwoStageScheme::paper && !is_two_stage)
+    throw std::invalid_argument("scheme paper is one of operator two_stage: take that operator, or leave scheme out");
+  if (is_two_stage && !settings.kernel.table.empty())
+    throw std::invalid_argument("two_stage resamples by Gaussians: for a radial table take operator one_stage");
+  if (settings.method == DirectOperator::fft) validate_fft(settings);
+}
+
 void validate(const Grid& grid, const ViewSet& set, const DirectSettings& settings) {
   validate(grid);
-  validate(settings.kernel);
+  validate(settings);
   validate_histo_set(grid, set, settings.lattice);
   require_inside_image(grid, settings.kernel);
-  if (settings.scheme == TwoStageScheme::paper) require_paper_scheme(settings);
+  if (settings.scheme == TwoStageScheme::paper) require_lattice_of_paper_scheme(settings);
   if (settings.method == DirectOperator::two_stage) validate_two_stage(grid, set, settings);
   if (settings.method == DirectOperator::one_stage) require_image_lattice("one_stage", settings.lattice);
-  if (settings.method == DirectOperator::fft) validate_fft(settings);
+  if (settings.method == DirectOperator::fft) require_image_lattice("fft", settings.lattice);
 }
 
 std::unique_ptr<ViewProjector> make_direct_projector(const Grid& grid, const ViewSet& set,

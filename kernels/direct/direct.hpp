@@ -62,6 +62,10 @@ ViewSet direct_view_set(const Grid& grid, const DirectViews& views, HistoLattice
 /// The views that a set of direct_view_set() is of. Throws std::invalid_argument for another one.
 DirectViews direct_views_of(const ViewSet& set);
 
+/// Throws std::invalid_argument, in one line that says what to change, where no grid and no views could make a projector
+/// of these: a kernel that cannot be, and one that the operator or its scheme does not take. The lattice is not looked at.
+void validate(const DirectSettings& settings);
+
 /// Throws std::invalid_argument, in one line that says what to change, unless the projector can be made of these.
 void validate(const Grid& grid, const ViewSet& set, const DirectSettings& settings);
 

@@ -1,8 +1,11 @@
 // `tofstream check`: the pipelines that come with the program, memory before a run, warnings.
+#include <filesystem>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <set>
 #include <sstream>
+#include <string>
 
 #include <nlohmann/json.hpp>
 #include <tbb/task_arena.h>
@@ -177,6 +180,28 @@ TEST_CASE("views of 256^3 voxels in 8 subsets fit into 1.5 GiB, of a GPU or of t
   }
 }
 
+TEST_CASE("the memory of DIRECT's views: counts and sensitivity, randoms as much more, whole counts half of one") {
+  const std::size_t of_views = std::size_t{120} * 144 * 144 * 62 * 4;  // one number a point
+  const std::string check =
+      "check direct_osem --backend cpu --set image.size=[144,144,62] --set image.voxel_mm=4 --memory --json ";
+  const auto needs = [&](const std::string& more, std::size_t bytes) {
+    CAPTURE(more);
+    const auto json = run_command(check + more).json();
+    CHECK(held(json, "histo") == bytes);
+    CHECK(held(json, "subsets", "kept_bytes") == bytes);
+  };
+  needs("", 2 * of_views);
+  needs("--set histo.deposit=nearest --set histo.counts=uint16", 2 * of_views - of_views / 2);
+  // 1.9 GB with counts, sensitivity and what is expected at random.
+  const std::string randoms = "--set histo.randoms.from=rate --set histo.randoms.rate_cps=100";
+  needs(randoms, 3 * of_views);
+  CHECK(3 * of_views / 100'000'000 == 18);
+  const auto large = run_command(
+      "check direct_osem --backend cpu --set image.size=[2000,2000,2000] --set image.voxel_mm=0.5 --memory");
+  CHECK(large.code == 2);
+  CHECK_MESSAGE(large.err.find("'histo' (histo_deposit): lower views") != std::string::npos, large.err);
+}
+
 TEST_CASE("writers need what they draw and encode, and on the host a copy of an image from a GPU") {
   const std::string check =
       "check listmode_osem --set file.from=estimate --set picture.from=estimate --set image.size=[100,100,100] "
@@ -300,6 +325,26 @@ TEST_CASE("a join that may stop for good is a warning before the run, with its p
   const auto run = run_command("run --quiet --json --out " + (folder / "out").string() + joined);
   REQUIRE_MESSAGE(run.code == 0, run.err);
   CHECK(run.json()["gadgets"]["sum"]["figures"]["sum"] == 2 * 200 * 200);  // 1 + 3 + ... + 399 is 200 squared
+}
+
+TEST_CASE("check says what a projector refuses of its parameters alone, as the run does before any data flow") {
+  const TemporaryFolder folder;
+  const std::string in = " direct_osem --set projected.", out = " --quiet --out " + (folder / "out").string();
+  for (const auto& [parameters, words] : std::map<std::string, std::string>{
+           {"operator=fft --set projected.lor_fwhm_at_mm=[[0,5],[100,8]]",
+            "operator fft needs one kernel for all voxels"},
+           {"scheme=paper --set projected.operator=one_stage", "scheme paper is one of operator two_stage"}}) {
+    CAPTURE(parameters);
+    const auto checked = run_command("check" + in + parameters), run = run_command("run" + in + parameters + out);
+    CHECK(checked.code == 2);
+    CHECK_MESSAGE(checked.err.find("gadgets.projected: " + words) != std::string::npos, checked.err);
+    CHECK(run.code == 2);
+    CHECK_MESSAGE(run.err.find("gadgets.projected: " + words) != std::string::npos, run.err);
+    CHECK(!std::filesystem::exists(folder / "out" / "run.json"));  // no data flowed
+  }
+  // A file that is not there yet is not a wrong kernel.
+  const auto later = run_command("check" + in + "lor_table=nowhere.yaml --set projected.operator=one_stage");
+  CHECK_MESSAGE(later.err.find("nowhere.yaml: no such file") != std::string::npos, later.err);
 }
 
 TEST_CASE("a gadget whose output nobody reads is a warning with its place and a remedy") {

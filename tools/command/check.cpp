@@ -1,4 +1,7 @@
 // `tofstream check`: whether a pipeline is good, and whether it fits into memory, without running it.
+#include <algorithm>
+#include <exception>
+#include <filesystem>
 #include <memory>
 
 #include <fmt/format.h>
@@ -6,6 +9,8 @@
 
 #include "core/base/printable.hpp"
 #include "core/pipeline/memory_estimate.hpp"
+#include "gadgets/step/projector_kinds.hpp"
+#include "gadgets/step/view_projector_kinds.hpp"
 #include "tools/command/commands.hpp"
 #include "tools/command/group_command.hpp"
 #include "tools/command/memory_check.hpp"
@@ -64,10 +69,32 @@ void print_pipeline(const Pipeline& pipeline, const MissingInputs& missing) {
                   files == 0 ? "" : ", " + counted(files, "file") + " to be given");
 }
 
+template <class Kind>
+void check_projector(const PipelineGadget& gadget, Problems& errors) {
+  const Kind* kind = table_of<Kind>().find(gadget.info->name);
+  if (!kind || !kind->check_gadget) return;
+  const auto is_there = [](const NamedInput& input) { return std::filesystem::exists(input.name); };
+  if (!std::ranges::all_of(gadget.reads, is_there)) return;  // missing_inputs() says that
+  try {
+    kind->check_gadget(gadget.params.get());
+  } catch (const std::exception& error) {
+    errors.add(gadget.where, fmt::format("gadgets.{}: {}", gadget.name, error.what()));
+  }
+}
+
+// What parameters alone show to be wrong, in the words of the run's own projectors, without one being made.
+void check_projectors(const Pipeline& pipeline, Problems& errors) {
+  for (const PipelineGadget& gadget : pipeline.gadgets) {
+    check_projector<ProjectorKind>(gadget, errors);
+    check_projector<ViewProjectorKind>(gadget, errors);
+  }
+}
+
 void check(const CheckOptions& options) {
   const Pipeline pipeline = load(options.pipeline, options.pipeline_options);
   require_shareable(pipeline);
-  const MissingInputs missing = missing_inputs(pipeline);
+  MissingInputs missing = missing_inputs(pipeline);
+  check_projectors(pipeline, missing.errors);
   Json json = options.json ? pipeline_json(pipeline, missing) : Json();
   if (!options.json) print_pipeline(pipeline, missing);
   MemoryVerdict verdict;

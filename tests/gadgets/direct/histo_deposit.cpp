@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <numbers>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "gadgets/views.hpp"
 #include "kernels/direct/direct.hpp"
 #include "kernels/direct/histo_sensitivity.hpp"
+#include "kernels/direct/steepest_line.hpp"
 #include "kernels/math/units.hpp"
 #include "kernels/ring/simulate/event_simulator.hpp"
 #include "tests/gadgets/direct/direct_runs.hpp"
@@ -177,9 +179,45 @@ TEST_CASE("histo_deposit refuses in one line what it cannot lay down") {
   unknown.scanner = nullptr;
   CHECK_THROWS_WITH(send("", std::move(unknown)), doctest::Contains("which scanner recorded them"));
   CHECK_THROWS_WITH(send(", views: [12, 9], acceptance_deg: 60", EventBatch(events)),
+                    doctest::Contains("acceptance_deg: 60 degrees is beyond the scanner"));
+  // Just as far as the scanner's lines, but in so narrow intervals that some have none.
+  CHECK_THROWS_WITH(send(", views: [12, 60], acceptance_deg: 9, most_lines: 1000", EventBatch(events)),
                     doctest::Contains("lower acceptance_deg, or take fewer views"));
   CHECK_THROWS_WITH(send(", views: [4096, 2]", EventBatch(events)), doctest::Contains("views.tilts"));
   CHECK_THROWS_WITH(send(", acceptance_deg: 90", EventBatch(events)), doctest::Contains("acceptance_deg"));
+}
+
+TEST_CASE("the steepest line of a scanner is that of all its pairs, and no acceptance may be a little wider") {
+  SmallScanner with;
+  const auto detectors = static_cast<std::uint32_t>(with.scanner->detectors->size());
+  double steepest_deg = 0;
+  for (std::uint32_t a = 0; a < detectors; ++a)
+    for (std::uint32_t b = 0; b < a; ++b)
+      if (with.scanner->in_coincidence(a, b)) {
+        const Vec3 along = with.scanner->detectors->position(a) - with.scanner->detectors->position(b);
+        const double tangent = static_cast<double>(std::abs(along.z)) / std::hypot(along.x, along.y);
+        steepest_deg = std::max(steepest_deg, std::atan(tangent) * 180 / std::numbers::pi);
+      }
+  CHECK(steepest_line_deg(*with.scanner) == approx(steepest_deg).epsilon(1e-6));
+  const EventBatch events = with.events();
+  for (const char* gadget : {"histo_deposit", "live_histo"}) {
+    CAPTURE(gadget);
+    const auto send = [&](double acceptance_deg) {
+      const std::string parameters =
+          fmt::format("{{image: {}, views: [12, 1], acceptance_deg: {:.4f}, most_lines: 100000{}}}", image_words,
+                      acceptance_deg, gadget == std::string("live_histo") ? ", subsets: 1" : "");
+      if (gadget == std::string("live_histo")) {
+        const TemporaryFolder folder;
+        RegisteredGadgetTest<ViewSubset>(gadget, parameters, folder.path()).send(EventBatch(events));
+      } else {
+        RegisteredGadgetTest<ViewBatch>(gadget, parameters).send(EventBatch(events));
+      }
+    };
+    CHECK_NOTHROW(send(steepest_deg - 0.01));
+    const std::string words = fmt::format("whose steepest line has {:.2f}: lower acceptance_deg to that or less",
+                                          std::floor(100 * steepest_deg) / 100);
+    CHECK_THROWS_WITH_AS(send(steepest_deg + 0.01), doctest::Contains(words.c_str()), std::invalid_argument);
+  }
 }
 
 TEST_CASE("DIRECT's gadgets refuse a mu_map in another unit than 1/cm") {
@@ -227,6 +265,61 @@ TEST_CASE("direct_projector refuses histo-images of another image, kernel or lat
   refused("lor_fwhm_mm: 7.5", "put one image at the pipeline's top");
   with.update = "use: ramla_update, relaxation: 1.5";
   refused("lor_fwhm_mm: 7.5", "relaxation");
+}
+
+TEST_CASE("direct_projector refuses a kernel that its operator cannot have when it is made, before any data") {
+  const TemporaryFolder folder;
+  const auto table = folder / "table.yaml";
+  std::ofstream(table) << "offset_step_mm: 2\nrows: [{values: [1, 2, 1]}]\n";
+  const auto uneven = folder / "uneven.yaml";
+  std::ofstream(uneven) << "offset_step_mm: 2\nrows: [{values: [1, 2, 0]}]\n";
+  const auto made = [](const std::string& parameters) {
+    RegisteredGadgetTest<Projected> test("direct_projector", "{backend: cpu, " + parameters + "}");
+  };
+  const auto refused = [&](const std::string& parameters, const char* words) {
+    CAPTURE(parameters);
+    CHECK_THROWS_WITH_AS(made(parameters), doctest::Contains(words), std::invalid_argument);
+  };
+  const std::string with_table = "lor_table: " + table.string();
+  refused("operator: fft, lor_fwhm_at_mm: [[0, 5], [100, 8]]", "operator fft needs one kernel for all voxels");
+  refused("operator: fft, parts: [{shift: 1}]", "operator fft needs one kernel for all voxels");
+  refused("operator: fft, lor_table: " + uneven.string(), "operator fft needs one kernel for all voxels");
+  refused("operator: fft, fft_spectrum: analytic, " + with_table, "take fft_spectrum sampled");
+  refused(with_table, "for a radial table take operator one_stage");
+  refused("operator: one_stage, parts: [{}], " + with_table, "leave out parts and lor_fwhm_at_mm");
+  refused("operator: one_stage, deposit_kernel: true, " + with_table, "leave deposit_kernel out");
+  for (const char* other : {"one_stage", "fft"})
+    refused(std::string("scheme: paper, operator: ") + other, "scheme paper is one of operator two_stage");
+  refused("lor_fwhm_at_mm: [[10, 8], [5, 9]]", "above the one before it");
+  made("operator: fft, lor_fwhm_mm: 5");
+  made("operator: fft, " + with_table);
+  made("operator: one_stage, lor_fwhm_at_mm: [[0, 5], [100, 8]]");
+  made("scheme: paper");
+}
+
+TEST_CASE("a tof_fwhm_ps that is not the events' is taken, and the report has both, as the log's warning does") {
+  const TemporaryFolder folder;
+  DirectPipeline with{.ring = small_ring(folder.path()), .phantom = water(folder.path(), false), .events = 5000};
+  with.source = ", attenuation: false";
+  with.subsets = "subsets: 1, iterations: 1";
+  const auto figures_of = [&](const std::string& tof) {
+    with.projector = "lor_fwhm_mm: 7.5" + tof;
+    const RunReport report = run_pipeline(with.direct(), folder.path());
+    REQUIRE(report.exit_code == 0);
+    return std::ranges::find(report.gadgets, "projected", &GadgetReport::name)->figures;
+  };
+  constexpr double mm_of_ps = 0.5 * speed_of_light_mm_ps;
+  const double own = mm_of_ps * std::hypot(300, 75 * fwhm_per_sigma / std::sqrt(12));
+  const auto same = figures_of("");
+  CHECK(std::get<double>(same.at("tof_fwhm_mm")) == approx(own).epsilon(1e-4));
+  CHECK(!same.contains("tof_fwhm_mm_of_events"));
+  CHECK(!figures_of(", tof_fwhm_ps: 310").contains("tof_fwhm_mm_of_events"));
+  for (const double other : {290, 400}) {
+    const auto differs = figures_of(fmt::format(", tof_fwhm_ps: {}", other));
+    CHECK(std::get<double>(differs.at("tof_fwhm_mm")) == approx(mm_of_ps * other).epsilon(1e-4));
+    REQUIRE(differs.contains("tof_fwhm_mm_of_events"));
+    CHECK(std::get<double>(differs.at("tof_fwhm_mm_of_events")) == approx(own).epsilon(1e-4));
+  }
 }
 
 TEST_CASE("histo_writer writes a volume of counts for each view") {
