@@ -18,9 +18,8 @@ constexpr auto enum_names(SubsetCut) {
   return names(SubsetCut::time, "time", SubsetCut::interleaved, "interleaved");
 }
 inline constexpr auto* subset_cut_words =
-    "Of `subsets`: time: consecutive events each; interleaved: every subset has each so many-th event, so that it "
-    "covers "
-    "the whole scan and stands for an equal share";
+    "With `subsets`: time: consecutive events each; interleaved: each of K subsets has every K-th event, so that it "
+    "covers the whole scan and stands for an equal share";
 
 struct WholeStreamSettings {
   int subsets = 1;  // or fewer: none is without an event, or has fewer than least_events
