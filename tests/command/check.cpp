@@ -108,12 +108,13 @@ TEST_CASE("what does not fit is refused, by check and before a run, with the lar
   CHECK(run.code == 2);
   CHECK_MESSAGE(run.err.find(" fits") != std::string::npos, run.err);
   CHECK_FALSE(std::filesystem::exists(folder / "out"));
-  // Batches may be larger than memory, of a scan that is not.
-  const auto small = run_command(
-      "run listmode_osem --quiet --backend cpu --set image.size=[8,8,8] --set "
-      "events.batch_events=1e12 --input /dev/null --out " +
-      (folder / "small").string());
-  CHECK_MESSAGE(small.err.find(" fits") == std::string::npos, small.err);
+  // A subset may be larger than any memory by its parameters, of a scan that is not: its file is read.
+  const std::string all_in_one = "listmode_osem --backend cpu --set image.size=[8,8,8] --set subsets.events=1e14 ";
+  CHECK(run_command("check --memory " + all_in_one).code == 2);
+  const auto small =
+      run_command("run --quiet --input /dev/null --out " + (folder / "small").string() + " " + all_in_one);
+  CHECK(small.code != 0);
+  CHECK_MESSAGE(small.err.find("memory") == std::string::npos, small.err);
 }
 
 TEST_CASE("memory counts the ranks of a CPU, each with a projector and a sum") {
