@@ -511,7 +511,7 @@ TEST_CASE("CASToR: list mode that became PETSIRD makes the image that CASToR's f
   for (Record& event : events) event.tof_ps = 40 * std::round(event.tof_ps / 40);
   write_scan(header, events);
   write_file(folder.path() / "convert.yaml",
-             "pipeline: convert\ngadgets:\n  feed: {use: castor_source, path: scan.cdh, backend: cpu}\n"
+             "pipeline: convert\ngadgets:\n  feed: {use: castor_source, path: scan.cdh}\n"
              "  file: {use: petsird_writer, from: feed, file: scan.petsird}\n");
   Engine engine(load_pipeline((folder.path() / "convert.yaml").string(), {.input = header.file.string()}),
                 {.output_dir = folder.path()});

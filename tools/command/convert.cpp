@@ -130,7 +130,7 @@ std::vector<std::string> sets_of(const ConvertOptions& options, const EventForma
     throw InputError(fmt::format("--scanner {}: {} brings its own scanner, and {} describes it", options.scanner,
                                  from.words, to.words));
   if (from.asks_scanner) sets.push_back("feed.scanner=" + options.scanner);
-  if (to.takes_scanner) sets.push_back("file.scanner=" + options.scanner);
+  if (to.takes_scanner && !options.scanner.empty()) sets.push_back("file.scanner=" + options.scanner);
   if (from.has_efficiencies && !to.efficiencies.empty()) {
     const fs::path second = output.parent_path() / (output.stem().string() + "_norm" + to.ending);
     sets.push_back(fmt::format("file.{}={}", to.efficiencies, second.string()));

@@ -20,8 +20,8 @@ Holds castor_data(const std::filesystem::path& file) {
 }
 
 TOFSTREAM_FORMAT("CASToR", .words = "list mode or a histogram of CASToR's", .holds = castor_data,
-                 .read = "  feed: {use: castor_source, path: '', backend: cpu}\n", .ending = ".cdh",
-                 .writer = "castor_writer", .takes_bins = true);
+                 .read = "  feed: {use: castor_source, path: ''}\n", .ending = ".cdh", .writer = "castor_writer",
+                 .takes_bins = true);
 
 }  // namespace
 }  // namespace tofstream::castor
