@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "kernels/cuda/kernel_attributes.hpp"
 #include "kernels/direct/direct.hpp"
 
 namespace tofstream {
@@ -21,6 +22,15 @@ std::unique_ptr<ViewProjector> make_one_stage_cuda(const Grid& grid, const ViewS
 /// `form` is tlp or ilp; what it is made of is valid.
 std::unique_ptr<ViewProjector> make_published_one_stage_cuda(const Grid& grid, const ViewSet& set,
                                                              const DirectSettings& settings, OneStageForm form);
+
+/// What the kernel is that projects in a form, forward or back, with kernels that vary from voxel to voxel. Throws
+/// std::runtime_error for a missing GPU.
+KernelAttributes one_stage_attributes(OneStageForm form, bool is_forward);
+
+/// `form` is tlp or ilp, and the GPU is there.
+KernelAttributes published_one_stage_attributes(OneStageForm form, bool is_forward);
+/// Of today's form; the GPU is there.
+KernelAttributes automatic_one_stage_attributes(bool is_forward);
 
 }  // namespace tofstream
 // SPDX-License-Identifier: Apache-2.0

@@ -8,7 +8,9 @@
 #include <cstdint>
 
 #include "kernels/cuda/chain.cuh"
+#include "kernels/cuda/kernel_attributes.cuh"
 #include "kernels/direct/direct_backends.hpp"
+#include "kernels/direct/direct_cuda_backends.hpp"
 #include "kernels/direct/direct_projector.hpp"
 #include "kernels/direct/one_stage_cuda.cuh"
 
@@ -333,11 +335,20 @@ class OneStageCuda final : public DirectProjector {
   Buffer<float> turned_, parts_;
 };
 
+template <OneKernel kernel>
+KernelAttributes sum_attributes() {
+  return attributes_of(sum_bundles<kernel>, groups_of(kernel) * split_threads);
+}
+
 }  // namespace
 
 std::unique_ptr<ViewProjector> make_one_stage_cuda(const Grid& grid, const ViewSet& set,
                                                    const DirectSettings& settings) {
   return std::make_unique<OneStageCuda>(grid, set, settings);
+}
+
+KernelAttributes automatic_one_stage_attributes(bool is_forward) {
+  return is_forward ? sum_attributes<OneKernel::of_source>() : sum_attributes<OneKernel::own>();
 }
 
 }  // namespace tofstream

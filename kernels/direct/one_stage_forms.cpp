@@ -13,7 +13,19 @@ std::unique_ptr<ViewProjector> make_one_stage_cuda(const Grid& grid, const ViewS
                                          : make_published_one_stage_cuda(grid, set, settings, form);
 }
 
+KernelAttributes one_stage_attributes(OneStageForm form, bool is_forward) {
+  require_cuda();
+  return form == OneStageForm::automatic ? automatic_one_stage_attributes(is_forward)
+                                         : published_one_stage_attributes(form, is_forward);
+}
+
 #ifndef TOFSTREAM_HAVE_CUDA
+KernelAttributes published_one_stage_attributes(OneStageForm, bool) {
+  refuse_cuda();
+}
+KernelAttributes automatic_one_stage_attributes(bool) {
+  refuse_cuda();
+}
 std::unique_ptr<ViewProjector> make_published_one_stage_cuda(const Grid&, const ViewSet&, const DirectSettings&,
                                                              OneStageForm) {
   refuse_cuda();

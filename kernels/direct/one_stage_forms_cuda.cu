@@ -7,6 +7,7 @@
 #include <tbb/parallel_for.h>
 
 #include "kernels/cuda/check.hpp"
+#include "kernels/cuda/kernel_attributes.cuh"
 #include "kernels/direct/direct_cuda_backends.hpp"
 #include "kernels/direct/direct_projector.hpp"
 #include "kernels/direct/kernel_tables.hpp"
@@ -170,6 +171,12 @@ class PublishedOneStageCuda final : public DirectProjector {
 std::unique_ptr<ViewProjector> make_published_one_stage_cuda(const Grid& grid, const ViewSet& set,
                                                              const DirectSettings& settings, OneStageForm form) {
   return std::make_unique<PublishedOneStageCuda>(grid, set, settings, form);
+}
+
+KernelAttributes published_one_stage_attributes(OneStageForm form, bool is_forward) {
+  if (form == OneStageForm::tlp)
+    return attributes_of(is_forward ? sum_points_tlp<true> : sum_points_tlp<false>, tlp_threads);
+  return attributes_of(is_forward ? sum_points_ilp<true> : sum_points_ilp<false>, ilp_threads);
 }
 
 }  // namespace tofstream

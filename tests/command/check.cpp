@@ -338,9 +338,9 @@ TEST_CASE("check says what a projector refuses of its parameters alone, as the r
     CAPTURE(parameters);
     const auto checked = run_command("check" + in + parameters), run = run_command("run" + in + parameters + out);
     CHECK(checked.code == 2);
-    CHECK_MESSAGE(checked.err.find("gadgets.projected: " + words) != std::string::npos, checked.err);
+    CHECK_MESSAGE(checked.err.find("gadget 'projected': " + words) != std::string::npos, checked.err);
     CHECK(run.code == 2);
-    CHECK_MESSAGE(run.err.find("gadgets.projected: " + words) != std::string::npos, run.err);
+    CHECK_MESSAGE(run.err.find("gadget 'projected': " + words) != std::string::npos, run.err);
     CHECK(!std::filesystem::exists(folder / "out" / "run.json"));  // no data flowed
   }
   // A file that is not there yet is not a wrong kernel.

@@ -262,7 +262,7 @@ TEST_CASE("the script of the study of DIRECT lays events down once and measures 
   REQUIRE_MESSAGE(std::system(command.c_str()) == 0, text_of(log));
   const auto report = nlohmann::json::parse(text_of(out / "study.json"));
   CHECK(report.contains("commit"));
-  REQUIRE(report["studies"].size() == 5);  // and OSEM of histo-images, and list mode by both updates
+  REQUIRE(report["studies"].size() == 6);  // and OSEM of histo-images with two kernels, and list mode by both updates
   CHECK(report["studies"][3]["label"] == "list_mode");
   for (const auto& study : report["studies"]) {
     REQUIRE(study["images"].size() == 2);
@@ -271,5 +271,8 @@ TEST_CASE("the script of the study of DIRECT lays events down once and measures 
   }
   CHECK(report["report"]["largest_difference_fft_invariant"].get<double>() < 1);
   CHECK(std::filesystem::file_size(out / "curves.png") > 10000);
+  for (const auto& [pair, gap] : report["report"]["direct_less_list_mode"].items()) CHECK(gap.contains("largest"));
+  CHECK(report["report"]["direct_less_list_mode"].size() == 3);  // `deposit` is no model here
+  CHECK((report["report"]["noise_percent"].is_null() || std::filesystem::exists(out / "equal_noise.png")));
 }
 // SPDX-License-Identifier: Apache-2.0

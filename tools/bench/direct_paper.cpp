@@ -80,6 +80,12 @@ Grid grid_of_voxels(double voxel_mm) {
   return Grid::centred(voxels(576), voxels(576), voxels(192), {edge, edge, edge});
 }
 
+ordered_json json_of(const KernelAttributes& kernel) {
+  return {{"threads_a_block", kernel.threads},           {"registers_a_thread", kernel.registers},
+          {"shared_bytes_a_block", kernel.shared_bytes}, {"local_bytes_a_thread", kernel.local_bytes},
+          {"blocks_a_multiprocessor", kernel.blocks},    {"occupancy", kernel.occupancy}};
+}
+
 class Tables {
  public:
   Tables(Backend backend, int repeats, bool quiet) : backend_(backend), repeats_(repeats), quiet_(quiet) {}
@@ -102,8 +108,11 @@ class Tables {
                       {"paper_forward_s", row.forward_s},
                       {"forward_ms", there},
                       {"paper_back_s", row.back_s},
-                      {"back_ms", back}});
+                      {"back_ms", back},
+                      {"forward_kernel", json_of(one_stage_attributes(row.form, true))},
+                      {"back_kernel", json_of(one_stage_attributes(row.form, false))}});
     }
+    say_attributes();
     return rows;
   }
 
@@ -151,6 +160,19 @@ class Tables {
   }
 
  private:
+  /// The rest of table II: what the compiler and this device make of the kernels.
+  void say_attributes() const {
+    say("{:<14} {:>8} {:>10} {:>12} {:>12} {:>8} {:>10}\n", "kernel", "threads", "registers", "shared, B", "spilled, B",
+        "blocks", "occupancy");
+    for (const PaperForm& row : paper_forms)
+      for (const bool is_forward : {true, false}) {
+        const KernelAttributes kernel = one_stage_attributes(row.form, is_forward);
+        say("{:<14} {:>8} {:>10} {:>12} {:>12} {:>8} {:>9.0f}%\n",
+            fmt::format("{} {}", row.name, is_forward ? "forward" : "back"), kernel.threads, kernel.registers,
+            kernel.shared_bytes, kernel.local_bytes, kernel.blocks, 100 * kernel.occupancy);
+      }
+  }
+
   ordered_json swept(double tof_ps, double radial_mm, double axial_mm, double voxel_mm) const {
     DirectTimed timed{grid_of_voxels(voxel_mm), paper_views,
                       one_stage_of(tof_ps, {{0, static_cast<float>(radial_mm)}}, axial_mm)};

@@ -78,7 +78,7 @@ void check_projector(const PipelineGadget& gadget, Problems& errors) {
   try {
     kind->check_gadget(gadget.params.get());
   } catch (const std::exception& error) {
-    errors.add(gadget.where, fmt::format("gadgets.{}: {}", gadget.name, error.what()));
+    errors.add(gadget.where, fmt::format("gadget '{}': {}", gadget.name, error.what()));
   }
 }
 

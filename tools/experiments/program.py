@@ -34,4 +34,25 @@ def nifti_floats(file):
     data = gzip.decompress(file.read_bytes())
     size, offset = struct.unpack_from("<3h", data, 42), int(struct.unpack_from("<f", data, 108)[0])
     return size, array("f", data[offset:offset + 4 * math.prod(size)])
+
+
+def write_tiles(files, file, across, along_x):
+    """Their middle slices beside one another, `along_x` in a row from above, each `across` voxels wide about its
+    middle: a NIfTI of one slice, with the first one's voxels and unit."""
+    data = gzip.decompress(files[0].read_bytes())
+    header = bytearray(data[:int(struct.unpack_from("<f", data, 108)[0])])
+    rows = -(-len(files) // along_x)
+    width, height = across * along_x, across * rows
+    tiled = array("f", bytes(4 * width * height))
+    for n, each in enumerate(files):
+        (nx, ny, nz), voxels = nifti_floats(each)
+        first_x, first_y = n % along_x * across, n // along_x * across
+        for y in range(across):
+            begin = (nz // 2 * ny + (ny - across) // 2 + y) * nx + (nx - across) // 2
+            to = (first_y + y) * width + first_x
+            tiled[to:to + across] = voxels[begin:begin + across]
+    struct.pack_into("<3h", header, 42, width, height, 1)
+    along_z = struct.unpack_from("<4f", header, 312)  # of the sform: of x, y and z, and of the first slice
+    struct.pack_into("<f", header, 324, along_z[3] + nz // 2 * along_z[2])
+    file.write_bytes(gzip.compress(bytes(header) + tiled.tobytes()))
 # SPDX-License-Identifier: Apache-2.0

@@ -131,6 +131,46 @@ TEST_CASE("At a cut of 3 sigma, as published, direct operators are worse") {
   }
 }
 
+// Some two minutes: run once, for the table of share/doc/direct.md, by
+//   test_kernels --no-skip --test-case="*all 120 direct views*"
+TEST_CASE("A point and 26 points in all 120 direct views, at cuts of 4 and 3 sigma, and as published" *
+          doctest::skip()) {
+  struct Form {
+    const char* name;
+    DirectOperator method;
+    HistoLattice lattice;
+    bool is_published;
+  };
+  using enum DirectOperator;
+  for (const Form& form :
+       {Form{"two_stage, view", two_stage, HistoLattice::view, false},
+        Form{"two_stage, image", two_stage, HistoLattice::image, false},
+        Form{"two_stage, published", two_stage, HistoLattice::image, true},
+        Form{"one_stage", one_stage, HistoLattice::image, false}, Form{"fft", fft, HistoLattice::image, false},
+        Form{"fft, published", fft, HistoLattice::image, true}})
+    for (const float radial_mm : {4.8f, 5.8f, 12.0f})
+      for (const float cut : {4.0f, 3.0f})
+        for (const bool is_middle : {true, false}) {
+          DirectKernel kernel = plain_kernel(tof_sigma_of_ps(375));
+          kernel.radial = {{0, radial_mm}};
+          kernel.cut_sigma = cut;
+          DirectCase here(direct_points_grid, {}, kernel, form.method, form.lattice);
+          if (form.is_published) {
+            here.settings.scheme = form.method == two_stage ? TwoStageScheme::paper : TwoStageScheme::footprint;
+            here.settings.fft_ends = FftEnds::periodic;
+            here.settings.fft_spectrum = FftSpectrum::analytic;
+          }
+          const DirectErrors errors =
+              direct_errors(here, view_batch(here.set), points_image(here.grid, direct_points(here.grid, is_middle)));
+          MESSAGE(std::string(form.name) << ", " << radial_mm << " mm, cut " << cut << ", "
+                                         << std::string(is_middle ? "1 point" : "26 points") << ": largest "
+                                         << 100 * errors.largest << " %, RMS " << 100 * errors.rms << " %");
+          if (form.is_published || cut < 4) continue;
+          CHECK(errors.largest < 0.005);
+          CHECK(errors.rms < 0.001);
+        }
+}
+
 TEST_CASE("One stage is the reference with its cut, to 1e-6 of the maximum; so is the FFT") {
   for (const NamedKernel& one : direct_kernels(12))
     for (const DirectMethod& method : direct_methods(one.kernel)) {

@@ -85,7 +85,9 @@ def direct(grid: Grid, *, views: Sequence[int] = (40, 3), acceptance_deg: float 
     operator           two_stage | one_stage | fft (two_stage): two_stage: resampled along the view, then convolved
                        along it; one_stage: a table of the kernel's points, for any kernel and lattice: image; fft:
                        one kernel for all voxels and lattice: image
-    tof_fwhm_ps        [1, 100000], ps (none): Coincidence resolution along the view; none: that of the events
+    tof_fwhm_ps        [1, 100000], ps (none): Coincidence resolution along the view, in place of the events' own and
+                       the width of their bins; the log warns where it differs from these by more than 3 %. None: that
+                       of the events
     lor_fwhm_mm        [0.1, 1000], mm (5.8): Width of the kernel across the view; the papers have 5.8 for crystals of
                        4 mm
     lor_fwhm_at_mm     [0, 10000], mm ([]): Instead: [[radius, width], ...] for voxels so far from the axis, linear
