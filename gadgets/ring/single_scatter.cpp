@@ -19,10 +19,12 @@
 #include "core/gadget.hpp"
 #include "gadgets/additive.hpp"
 #include "gadgets/io/nifti/mu_map.hpp"
+#include "gadgets/io/picture/image_view.hpp"
 #include "gadgets/motion/still.hpp"
 #include "gadgets/parameters.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/ring/io/scatter_nifti.hpp"
+#include "gadgets/ring/io/scatter_plot.hpp"
 #include "gadgets/ring/pair_multiple_scatter.hpp"
 #include "gadgets/ring/scatter_record.hpp"
 #include "gadgets/step/beside.hpp"
@@ -129,6 +131,7 @@ struct SingleScatterGadget {
   SingleScatterGadget(const Params& p, Context& context)
       : p_(p),
         path_(context.output_file(nifti_name(p.file))),
+        plot_(context.output_file(plot_name(p.file))),
         renewals_(p.at_iterations, p.every_s, within_s(p)),
         record_(p.file, p.resume_from, context) {
     mu_ = read_mu_map(p.mu_map);
@@ -174,6 +177,8 @@ struct SingleScatterGadget {
     for (float& value : estimate.values) value /= static_cast<float>(reference_s_);
     write_scatter(path_, estimate);
     context.report("file", path_.string());
+    plot_scatter(plot_, estimate);
+    context.report(profiles_figure, plot_.string());
   }
 
  private:
@@ -191,6 +196,10 @@ struct SingleScatterGadget {
   };
 
   static bool is_live(const UpdateStep& step) { return step.iterations == 0; }
+  static std::filesystem::path plot_name(const std::filesystem::path& file) {
+    const std::string name = file.string();
+    return name.substr(0, name.rfind(".nii")) + ".png";
+  }
   static double within_s(const Params& p) { return p.within_s.value_or(0.5 * p.every_s); }
 
   // Where the run goes on from another one, so does what is known.
@@ -459,7 +468,7 @@ struct SingleScatterGadget {
   }
 
   Params p_;
-  std::filesystem::path path_;
+  std::filesystem::path path_, plot_;
   std::optional<Image> mu_;  // until the scanner is known, and for Monte Carlo
   std::uint32_t mu_checksum_ = 0;
   ScatterScanner scanner_;

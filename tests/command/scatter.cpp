@@ -98,6 +98,10 @@ TEST_CASE("quantitative_osem corrects for the scatter of its own image from the 
   CHECK(most("longer") == approx(most("both")).epsilon(1e-4));
   CHECK(image("longer").voxels[middle] == approx(2 * image("both").voxels[middle]).epsilon(1e-3));
 
+  // It is drawn, and the report shows it.
+  CHECK(text_of(scan.folder / "both" / "scatter.png").starts_with("\x89PNG"));
+  CHECK(text_of(scan.folder / "both" / "report.html").find("scatter.png: profiles") != std::string::npos);
+
   // How well it fits what lies beside the body is told for each time that it was made.
   const auto figures_of = [&](const char* out) {
     return nlohmann::json::parse(text_of(scan.folder / out / "run.json"))["gadgets"]["scatter"]["figures"];
@@ -380,5 +384,22 @@ TEST_CASE("single_scatter refuses what it cannot do, in one line and before data
         std::string::npos);
   CHECK(refusal("--set scatter.at_iterations=[]").find("from 2 on") != std::string::npos);
   CHECK(refusal("--set scatter.mu_map=" + scan.scan).find("scan.petsird") != std::string::npos);
+  // Without a mu map, with the place in the pipeline.
+  const std::string without = (scan.folder / "without.yaml").string();
+  std::ofstream(without) << R"(backend: cpu
+image: {size: [20, 20, 8], voxel_mm: [16, 16, 18]}
+gadgets:
+  feed: {use: file_source, path: scan.petsird}
+  events: {use: petsird_decoder, from: feed}
+  subsets: {use: subset_builder, from: events}
+  scatter: {use: single_scatter, from: {events: subsets, image: estimate}}
+  projected: {use: joseph_projector, from: {events: subsets, image: estimate, additive: scatter}}
+  estimate: {use: osem_update, from: projected}
+  file: {use: nifti_writer, from: estimate}
+)";
+  const CommandResult no_map = run_command("check " + without);
+  CHECK(no_map.code == 2);
+  CHECK_MESSAGE(no_map.err.find("without.yaml:7:3: gadgets.scatter.mu_map is missing") != std::string::npos,
+                no_map.err);
 }
 // SPDX-License-Identifier: Apache-2.0

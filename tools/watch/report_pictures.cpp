@@ -81,11 +81,12 @@ std::vector<ReportPicture> pictures_of(const Json& run) {
   std::set<Json> drawn_sources;
   const Json gadgets = run.value("gadgets", Json::object());
   for (const auto& [name, gadget] : gadgets.items()) {
-    for (const char* kind : {picture_figure, projections_figure}) {
+    for (const auto& [kind, shows] : {std::pair{picture_figure, "slices"},
+                                      {projections_figure, "maximum-intensity projections"},
+                                      {profiles_figure, "profiles"}}) {
       const std::string file = figure(gadget, kind);
       if (file.empty()) continue;
-      const std::string title =
-          fmt::format("{}: {}", titled(file), kind == picture_figure ? "slices" : "maximum-intensity projections");
+      const std::string title = fmt::format("{}: {}", titled(file), shows);
       add(pictures, title, [&] { pictures.push_back({title, bytes_of(file), ""}); });
       drawn_sources.insert(source_of(run, name));
     }

@@ -31,6 +31,7 @@ struct ViewSettings {
 /// Names of a drawing gadget's figures for the files of its last picture, which report.html shows.
 inline constexpr const char* picture_figure = "picture";
 inline constexpr const char* projections_figure = "projections";
+inline constexpr const char* profiles_figure = "profiles";
 
 /// Centre of the voxel around which the mean of 3 x 3 x 3 voxels is largest, so that a single noisy voxel is not taken.
 /// The slices at the ends of the axis, where a scanner is hardly sensitive, do not count.

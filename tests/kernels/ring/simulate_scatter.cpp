@@ -118,7 +118,8 @@ TEST_CASE("scattered coincidences are as many as in another program's Monte Carl
   CHECK(simulator.expected_cps() == approx(static_cast<double>(made.events.count)).epsilon(0.05));
   constexpr double all = 3155254978;
   const auto in_decays = [&](double count) { return count / all * decays; };
-  CHECK(static_cast<double>(made.truth.trues) == approx(in_decays(85760579)).epsilon(0.015));
+  CHECK(static_cast<double>(made.truth.trues) == approx(in_decays(85760579)).epsilon(0.01));
+  CHECK(std::abs(static_cast<double>(made.truth.scattered) / static_cast<double>(made.events.count) - 0.28503) < 0.01);
   const auto more = static_cast<double>(made.truth.scattered_more);
   CHECK(static_cast<double>(made.truth.scattered) - more == approx(in_decays(29197614)).epsilon(0.02));
   CHECK(more == approx(in_decays(4992029)).epsilon(0.04));
