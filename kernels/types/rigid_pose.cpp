@@ -9,16 +9,14 @@
 
 #include <fmt/format.h>
 
+#include "kernels/types/affine.hpp"
+
 namespace tofstream {
 
 namespace {
 
 Vec3d row_of(const std::array<double, 9>& m, std::size_t row) {
   return {m[3 * row], m[3 * row + 1], m[3 * row + 2]};
-}
-
-Vec3d cross(Vec3d a, Vec3d b) {
-  return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
 }
 
 void require_finite(std::span<const double> numbers) {
