@@ -1,10 +1,16 @@
 // `tofstream mu-map` as a user runs it, and who is warned of a map of another energy.
 #include "gadgets/io/nifti/mu_map.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <fstream>
+
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include "gadgets/io/nifti/nifti.hpp"
+#include "kernels/types/affine.hpp"
 #include "tests/command/command.hpp"
 #include "tests/support/approx.hpp"
 
@@ -74,6 +80,135 @@ TEST_CASE("mu-map takes the law of the tube's voltage at 511 keV") {
   CHECK_FALSE(without.contains("kvp"));
 }
 
+namespace {
+
+/// Water with a cavity of lung and a rod of bone, off the axes; edges as wide as a CT draws them. HU.
+float smooth_body(Vec3d p) {
+  const auto inside = [](double mm) { return 0.5 * (1 + std::erf(mm / 0.9)); };  // FWHM 1.5 mm
+  const auto ball = [&](Vec3d centre, double radius) { return inside(radius - norm(p - centre)); };
+  const double ellipsoid = inside(26 * (1 - norm(Vec3d{p.x / 32, p.y / 26, p.z / 26})));
+  return static_cast<float>(-1000 + 1000 * ellipsoid - 700 * ball({-12, 5, 4}, 8) + 900 * ball({11, -6, -5}, 7));
+}
+
+/// Voxels of a grid that `pose` moves into our world.
+void write_posed(const std::filesystem::path& file, const Grid& grid, const Affine& pose, float (*value)(Vec3d)) {
+  Image image = Image::zeros(grid);
+  const Affine world_of_index = pose.after(Affine::of_centres(grid));
+  for (int k = 0; k < grid.size[2]; ++k)
+    for (int j = 0; j < grid.size[1]; ++j)
+      for (int i = 0; i < grid.size[0]; ++i)
+        image.voxels[grid.index(i, j, k)] =
+            value(world_of_index({static_cast<double>(i), static_cast<double>(j), static_cast<double>(k)}));
+  write_nifti(file, image);
+  std::fstream bytes(file, std::ios::in | std::ios::out | std::ios::binary);
+  bytes.seekp(280);  // srow_x, srow_y, srow_z: RAS
+  for (int row = 0; row < 3; ++row)
+    for (int column = 0; column < 4; ++column) {
+      const Vec3d of = column < 3 ? world_of_index.column(column) : world_of_index.shift_mm;
+      const auto number = static_cast<float>(row < 2 ? -of[row] : of[row]);
+      bytes.write(reinterpret_cast<const char*>(&number), sizeof number);
+    }
+}
+
+Affine turned_about_two_axes() {
+  const double a = 0.2, b = -0.12;
+  const Affine about_z{{std::cos(a), -std::sin(a), 0, std::sin(a), std::cos(a), 0, 0, 0, 1}, {}};
+  const Affine about_x{{1, 0, 0, 0, std::cos(b), -std::sin(b), 0, std::sin(b), std::cos(b)}, {3, -2, 1}};
+  return about_z.after(about_x);
+}
+
+/// Root of the summed squared differences over that of the summed squares of `of`, which lies on the same grid.
+double relative_difference(const Image& image, const Image& of) {
+  for (int axis = 0; axis < 3; ++axis) {
+    REQUIRE(image.grid.size[axis] == of.grid.size[axis]);
+    REQUIRE(std::abs(image.grid.origin_mm[axis] - of.grid.origin_mm[axis]) < 1e-3F);
+  }
+  double difference = 0, square = 0;
+  for (std::int64_t v = 0; v < image.voxels.size(); ++v) {
+    const auto a = static_cast<double>(image.voxels[v]), b = static_cast<double>(of.voxels[v]);
+    difference += (a - b) * (a - b);
+    square += b * b;
+  }
+  return std::sqrt(difference / square);
+}
+
+/// The grid whose blocks of so many voxels across z, and one along it, are the voxels of `grid`.
+Grid of_blocks(Grid grid, int voxels) {
+  for (int axis = 0; axis < 2; ++axis) {
+    grid.size[axis] *= voxels;
+    grid.voxel_mm.set(axis, grid.voxel_mm[axis] / static_cast<float>(voxels));
+    grid.origin_mm.set(axis, grid.origin_mm[axis] - 0.5F * static_cast<float>(voxels - 1) * grid.voxel_mm[axis]);
+  }
+  return grid;
+}
+
+}  // namespace
+
+TEST_CASE("a series that is turned gives the map of one that is not") {
+  const TemporaryFolder folder;
+  write_posed(folder / "turned.nii", Grid::centred(88, 78, 50, {1, 1, 1.5F}), turned_about_two_axes(), smooth_body);
+  const auto map_of = [&](const char* ct, const std::string& options) {
+    const std::string mu = (folder / "mu.nii").string();
+    const CommandResult made =
+        mu_map(fmt::format("{} --isotope F-18 --kvp 120 {} -o {}", (folder / ct).string(), options, mu));
+    REQUIRE_MESSAGE(made.code == 0, made.err);
+    return read_nifti(mu);
+  };
+  struct Case {
+    std::string options;
+    int voxels;
+    double bound;
+  };
+  // Interpolation softens edges that are as sharp as the CT's voxels; those that the PET sees it keeps.
+  for (const Case& each : {Case{"", 1, 0.03}, {"--smooth-mm 4", 1, 0.005}, {"--voxel-mm 2 --smooth-mm 4", 2, 0.005}}) {
+    CAPTURE(each.options);
+    const Image turned = map_of("turned.nii", each.options);
+    // The same body in a series along the axes, whose voxels become those of the map.
+    write_posed(folder / "straight.nii", of_blocks(turned.grid, each.voxels), {}, smooth_body);
+    const double difference = relative_difference(turned, map_of("straight.nii", each.options));
+    CAPTURE(difference);
+    CHECK(difference < each.bound);
+  }
+}
+
+TEST_CASE("a matrix moves the map as it moves the CT's points") {
+  const TemporaryFolder folder;
+  const std::string ct = write_ct(folder / "ct.nii").string(), mu = (folder / "mu.nii").string();
+  // x goes to y, y to -x, and 10 mm up: a quarter turn, which leaves voxels what they are.
+  std::ofstream(folder / "quarter.txt") << "0 -1 0 0\n1 0 0 0\n0 0 1 10\n0 0 0 1\n";
+  const CommandResult made = mu_map(
+      fmt::format("{} --isotope F-18 --affine {} --shift-mm 0 5 0 -o {}", ct, (folder / "quarter.txt").string(), mu));
+  REQUIRE_MESSAGE(made.code == 0, made.err);
+  const Image map = read_nifti(mu);
+  CHECK(map.grid.size[0] == 20);
+  CHECK(map.grid.origin_mm.z == approx(-8.0));  // -18 before
+  CHECK(map.grid.origin_mm.y == approx(-14.0));
+  // Bone is at voxel (8, 8, 5), x = y = -3 mm: at x = 3, y = -3 + 5.
+  const auto bone = std::ranges::max_element(map.voxels.span()) - map.voxels.span().begin();
+  CHECK(bone == map.grid.index(11, 8, 5));
+}
+
+TEST_CASE("mu-map adds beds and coils, which may lie obliquely and beyond the CT, and draws the sum") {
+  const TemporaryFolder folder;
+  const std::string ct = write_ct(folder / "ct.nii").string(), mu = (folder / "mu.nii").string();
+  const auto plate = [](Vec3d) { return 0.05F; };
+  write_posed(folder / "bed.nii", {{20, 2, 5}, {2, 2, 4}, {-19, 19, -8}}, {}, plate);
+  write_posed(folder / "coil.nii", Grid::centred(4, 4, 4, {1, 1, 1}), turned_about_two_axes(), plate);
+  const CommandResult made = mu_map(
+      fmt::format("{} --isotope F-18 --add {} --add {} --smooth-mm 0 --png {} --json -o {}", ct,
+                  (folder / "bed.nii").string(), (folder / "coil.nii").string(), (folder / "mu.png").string(), mu));
+  REQUIRE_MESSAGE(made.code == 0, made.err);
+  CHECK(made.json()["added"].size() == 2);
+  CHECK(made.json()["extents_mm"][1][1] == approx(22));
+  const Image map = read_nifti(mu);
+  CHECK(map.grid.size[1] == 21);
+  CHECK(map.voxels[map.grid.index(10, 20, 4)] == approx(0.05));
+  CHECK(map.voxels[map.grid.index(10, 20, 1)] == 0);
+  CHECK(map.voxels[map.grid.index(5, 5, 5)] > 0.095F);
+  CHECK(std::ranges::max(map.voxels.span()) > 0.096F);
+  CHECK(std::filesystem::file_size(folder / "mu.png") > 5000);
+}
+
 TEST_CASE("mu-map refuses what it cannot know, in one line") {
   const TemporaryFolder folder;
   const std::string ct = write_ct(folder / "ct.nii").string(), out = " -o " + (folder / "mu.nii").string();
@@ -96,6 +231,22 @@ TEST_CASE("mu-map refuses what it cannot know, in one line") {
   refused((folder / "none.nii").string() + " --isotope Tc-99m", "none.nii: no such file");
   refused(write_ct(folder / "raw.nii", 1024).string() + " --isotope Tc-99m",
           "its values go from 24 to 2474, and a CT in Hounsfield units has air, near -1000");
+  std::ofstream(folder / "flat.txt") << "1 0 0 0\n0 1 0 0\n1 1 0 0\n0 0 0 1\n";
+  refused(ct + " --isotope F-18 --affine " + (folder / "flat.txt").string(), "flat.txt: the matrix is singular");
+  const auto added = [&](const std::string& name, const Grid& grid, float value) {
+    write_nifti(folder / name, Image::filled(grid, value), {.description = mu_map_description(511)});
+    return " --isotope F-18 --add " + (folder / name).string();
+  };
+  const Grid beside{{4, 4, 4}, {2, 2, 2}, {500, 0, 0}}, within = Grid::centred(4, 4, 4, {2, 2, 2});
+  refused(
+      ct + added("beside.nii", beside, 0.05F),
+      "beside.nii: it lies at x 499.0 to 507.0, y -1.0 to 7.0, z -1.0 to 7.0 mm, and the CT's map at x -20.0 to 20.0");
+  refused(ct + added("hu.nii", within, 900), "hu.nii: its largest value is 900");
+  refused(ct + added("air.nii", within, -1), "air.nii: attenuation must not be negative");
+  added("pet.nii", within, 0.05F);
+  refused(ct + " --isotope Tc-99m --add " + (folder / "pet.nii").string(),
+          "pet.nii: its attenuation is that of photons of 511 keV, and the map is made for 140.511 keV");
+  refused(ct + " --isotope F-18 --add none.nii", "none.nii: no such file");
   std::filesystem::create_directory(folder / "series");
   refused((folder / "series").string() + " --isotope Tc-99m", "series: ");
 }

@@ -92,18 +92,18 @@ TEST_CASE("a CT series in DICOM: its numbers are in Hounsfield units, each at it
   CtFolder folder;
   if (!folder.is_ready()) return;
   CHECK(is_ct_series(folder.series()));
-  const Image ct = read_ct_series(folder.series()).image;
+  const Image ct = read_ct_series(folder.series()).posed.image;
   CHECK(ct.grid == Grid{{4, 3, 3}, {2, 1.5F, 5}, {-30, -20, -700}});
   for (const auto& [i, j, k] : {std::tuple{0, 0, 0}, {3, 2, 2}, {1, 2, 1}})
     CHECK(ct.voxels[ct.grid.index(i, j, k)] == static_cast<float>(2 * (100 * k + 10 * j + i) - 1000));
 
   const fs::path prone = folder.series(
       "ds.ImageOrientationPatient = [-1, 0, 0, 0, -1, 0]; ds.ImagePositionPatient = [-24, -17, -700 + 5 * k]");
-  const Image turned = read_ct_series(prone).image;
+  const Image turned = read_ct_series(prone).posed.image;
   CHECK(turned.grid == ct.grid);
   CHECK(turned.voxels[ct.grid.index(0, 0, 1)] == 2 * 123 - 1000);
 
-  const Image one = read_ct_series(folder.folder.path() / "ct" / "slice0.dcm").image;
+  const Image one = read_ct_series(folder.folder.path() / "ct" / "slice0.dcm").posed.image;
   CHECK(one.grid.size[2] == 1);
   CHECK(one.grid.voxel_mm.z == 5);
 }
@@ -133,6 +133,36 @@ TEST_CASE("inspect knows a CT series: how many slices of which size and unit, an
   CHECK_THROWS_WITH(inspector_of(two)->read(two), doctest::Contains("put one series into a folder"));
 }
 
+TEST_CASE("a coronal CT series is an image along x, y and z too") {
+  CtFolder folder;
+  if (!folder.is_ready()) return;
+  const CtSeries ct = read_ct_series(folder.series(
+      "ds.ImageOrientationPatient = [1, 0, 0, 0, 0, -1]; ds.ImagePositionPatient = [-30, -20 + 5 * k, -700]"));
+  const Image& image = ct.posed.image;
+  CHECK(ct.posed.to_world.is_shift());
+  CHECK(image.grid == Grid{{4, 3, 3}, {2, 5, 1.5F}, {-30, -20, -703}});
+  CHECK(image.voxels[image.grid.index(3, 2, 1)] == 2 * 213 - 1000);
+}
+
+TEST_CASE("an oblique CT series, and that of a tilted gantry, keep their own axes and say where they lie") {
+  CtFolder folder;
+  if (!folder.is_ready()) return;
+  const auto check_places = [&](const std::string& change, Vec3d step) {
+    const PosedImage ct = read_ct_series(folder.series(change)).posed;
+    CHECK_FALSE(ct.to_world.is_shift());
+    for (const auto& [i, j, k] : {std::tuple{0, 0, 0}, {3, 2, 2}, {1, 2, 1}}) {
+      CHECK(ct.image.voxels[ct.image.grid.index(i, j, k)] == static_cast<float>(2 * (100 * k + 10 * j + i) - 1000));
+      const Vec3d at = ct.to_world(ct.image.grid.centre(i, j, k).as<double>());
+      const Vec3d expected =
+          Vec3d{-30, -20, -700} + Vec3d{2.0 * i, 1.5 * j * 0.8, 1.5 * j * 0.6} + static_cast<double>(k) * step;
+      CHECK(norm(at - expected) < 1e-4);
+    }
+  };
+  const std::string turned = "ds.ImageOrientationPatient = [1, 0, 0, 0, 0.8, 0.6]; ds.ImagePositionPatient = ";
+  check_places(turned + "[-30, -20 - 3 * k, -700 + 4 * k]", {0, -3, 4});
+  check_places(turned + "[-30, -20, -700 + 5 * k]", {0, 0, 5});
+}
+
 TEST_CASE("a CT series tells the voltage of its tube, where it has it") {
   CtFolder folder;
   if (!folder.is_ready()) return;
@@ -147,7 +177,13 @@ TEST_CASE("what is no CT series is refused, with the file that is to blame") {
   CHECK(says(folder.why_not("ds.SOPClassUID = '1.2.840.10008.5.1.4.1.1.20'; ds.Modality = 'NM'"),
              "a DICOM file of modality NM, and no CT image of one slice"));
   CHECK(says(folder.why_not("ds.SeriesInstanceUID = generate_uid()"), "of another series than slice0.dcm"));
-  CHECK(says(folder.why_not("ds.ImageOrientationPatient = [1, 0, 0, 0, 0, -1]"), "do not lie across the patient"));
+  CHECK(
+      says(folder.why_not("ds.ImageOrientationPatient = [1, 0, 0, 1, 0, 0]"), "is not two directions at right angles"));
+  CHECK(says(folder.why_not("ds.ImageOrientationPatient = [1, 0, 0, 0, 0, -1]"), "slice at y = -20 mm is there twice"));
+  CHECK(says(folder.why_not("ds.ImagePositionPatient = [-30, -20, -700 + 5 * k + 2 * (k == 2)]"),
+             "7 mm above slice2.dcm, and slices are 5 mm apart: a series of mixed spacing is not read"));
+  CHECK(says(folder.why_not("ds.ImagePositionPatient = [-30 + (k == 1), -20, -700 + 5 * k]"),
+             "its pixels do not lie above those of"));
   CHECK(says(folder.why_not("ds.ImagePositionPatient = [-30, -20, -700 + 5 * k * k]"), "is one missing?"));
   CHECK(says(folder.why_not("ds.ImagePositionPatient = [-30, -20, -700]"), "slice at z = -700 mm is there twice"));
   CHECK(says(folder.why_not("ds.PixelSpacing = [1.5, 2 + 0.1 * k]"), "its pixels do not lie above those of"));

@@ -11,6 +11,7 @@
 
 #include "gadgets/io/nifti/gzip.hpp"
 #include "gadgets/io/nifti/nifti.hpp"
+#include "gadgets/io/nifti/posed_nifti.hpp"
 #include "kernels/analysis/compare.hpp"
 #include "tests/support/approx.hpp"
 
@@ -248,6 +249,28 @@ TEST_CASE("what cannot be read is refused in one line that names the file") {
   const std::string whole = bytes_of(folder / "b.nii.gz");
   write_bytes(folder / "b.nii.gz", whole.substr(0, whole.size() / 2));
   CHECK(error_of(folder / "b.nii.gz").starts_with("truncated"));
+}
+
+TEST_CASE("an oblique file is refused with what to do, but for who resamples: along its own axes, with its pose") {
+  const NiftiFolder folder;
+  // Voxels of 2 x 3 x 4 mm, turned about x: RAS, so that our x and y have the other sign.
+  constexpr float rows[3][4] = {{2, 0, 0, 5}, {0, 2.4F, -2.4F, 6}, {0, 1.8F, 3.2F, 7}};
+  write_bytes(folder / "a.nii", small_file<float>(16, rows));
+  const std::string why = error_of(folder / "a.nii");
+  CHECK(why.find("oblique to the scanner's: resample it") != std::string::npos);
+  CHECK(why.find("tofstream mu-map") != std::string::npos);
+  const PosedImage posed = read_posed_nifti(folder / "a.nii");
+  CHECK(posed.image.grid == Grid{{2, 3, 2}, {2, 3, 4}, {0, 0, 0}});
+  CHECK(posed.image.voxels[posed.image.grid.index(1, 2, 1)] == 11);
+  const Vec3d at = posed.to_world(posed.image.grid.centre(1, 2, 1).as<double>());
+  CHECK(at.x == doctest::Approx(-7));
+  CHECK(at.y == doctest::Approx(-8.4));
+  CHECK(at.z == doctest::Approx(13.8));
+
+  write_bytes(folder / "b.nii", small_file<float>(16, lps_rows));
+  const PosedImage straight = read_posed_nifti(folder / "b.nii");
+  CHECK(straight.to_world.is_shift());
+  CHECK(straight.image.grid == read_nifti(folder / "b.nii").grid);
 }
 
 TEST_CASE("gzip of several members is read as one, as other programs write it") {

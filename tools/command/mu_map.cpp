@@ -5,20 +5,28 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <stdexcept>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "gadgets/io/dicom/ct_series.hpp"
-#include "gadgets/io/image_file.hpp"
+#include "gadgets/io/affine_file.hpp"
+#include "gadgets/io/ct_file.hpp"
 #include "gadgets/io/nifti/nifti.hpp"
+#include "gadgets/io/nifti/posed_mu_map.hpp"
+#include "gadgets/io/picture/image_view.hpp"
 #include "gadgets/io/shared_files.hpp"
 #include "kernels/analysis/block_means.hpp"
 #include "kernels/correct/ct_attenuation.hpp"
 #include "kernels/correct/isotopes.hpp"
+#include "kernels/filter/smooth_within.hpp"
+#include "kernels/grid/resample.hpp"
 #include "tools/command/commands.hpp"
 
 namespace tofstream::command {
@@ -26,8 +34,10 @@ namespace tofstream::command {
 namespace {
 
 struct MuMapOptions {
-  std::string ct, output, isotope;
+  std::string ct, output, isotope, affine, png;
+  std::vector<std::string> added;
   std::optional<double> energy_keV, voxel_mm, kvp, ct_keV;
+  double smooth_mm = 0;
   std::vector<float> shift_mm;
   bool json = false;
 };
@@ -42,20 +52,6 @@ double photon_energy(const MuMapOptions& options) {
         fmt::format("{} has photopeaks at {:g} and {:g} keV: give that of the camera's window by --energy-keV",
                     options.isotope, peaks[0], peaks[1]));
   return peaks.front();
-}
-
-formats::CtSeries read_ct(const std::string& path) {
-  require_readable(path);
-  formats::CtSeries ct =
-      formats::is_ct_series(path) ? formats::read_ct_series(path) : formats::CtSeries{read_image_file(path), {}};
-  const auto [least, most] = std::ranges::minmax(ct.image.voxels.span());
-  constexpr float between_air_and_water = -500;
-  if (least > between_air_and_water)
-    throw InputError(
-        fmt::format("{}: its values go from {:g} to {:g}, and a CT in Hounsfield units has air, near -1000, "
-                    "beside water at 0: is it one, and in that unit?",
-                    path, least, most));
-  return ct;
 }
 
 struct Law {
@@ -98,20 +94,80 @@ Image in_larger_voxels(const Image& image, double voxel_mm) {
   return block_means(image, factors);
 }
 
-Image attenuation_of(const MuMapOptions& options, Image ct, const HounsfieldToMu& convert) {
-  for (float& voxel : ct.voxels.span()) voxel = convert(voxel);
+/// Where the CT lies in the image's frame.
+Affine pose_of(const MuMapOptions& options, const Affine& ct_to_world) {
+  Affine pose = options.affine.empty() ? ct_to_world : formats::read_affine(options.affine).after(ct_to_world);
   if (!options.shift_mm.empty())
-    ct.grid.origin_mm = ct.grid.origin_mm + Vec3{options.shift_mm[0], options.shift_mm[1], options.shift_mm[2]};
-  return options.voxel_mm ? in_larger_voxels(ct, *options.voxel_mm) : std::move(ct);
+    pose.shift_mm = pose.shift_mm + Vec3{options.shift_mm[0], options.shift_mm[1], options.shift_mm[2]}.as<double>();
+  return pose;
 }
 
-nlohmann::ordered_json extents_of(const Grid& grid) {
-  nlohmann::ordered_json extents;
+// Smoothed, then along x, y and z, in larger voxels where these are wanted: their means know nothing finer.
+Image on_axes(const MuMapOptions& options, PosedImage mu) {
+  const Affine pose = pose_of(options, mu.to_world);
+  const auto fwhm_mm = static_cast<float>(options.smooth_mm);
+  if (pose.is_shift()) {
+    mu.image.grid.origin_mm = mu.image.grid.origin_mm + pose.shift_mm.as<float>();
+    smooth_within(mu.image, {fwhm_mm, fwhm_mm, fwhm_mm});
+    return options.voxel_mm ? in_larger_voxels(mu.image, *options.voxel_mm) : std::move(mu.image);
+  }
+  try {
+    const Grid grid = grid_around(mu.image.grid, pose, options.voxel_mm);
+    smooth_within(mu.image, fwhm_before_resampling(mu.image.grid, pose, options.smooth_mm));
+    return resampled(mu.image, pose, grid);
+  } catch (const std::invalid_argument& error) {
+    throw InputError(fmt::format("{}: {}", options.affine.empty() ? options.ct : options.affine, error.what()));
+  }
+}
+
+using Extent = std::array<float, 2>;  // from and to, mm
+
+std::array<Extent, 3> extents_of(const Grid& grid) {
+  std::array<Extent, 3> extents{};
   for (int axis = 0; axis < 3; ++axis) {
     const float edge = grid.voxel_mm[axis], low = grid.origin_mm[axis] - 0.5F * edge;
-    extents.push_back({low, low + static_cast<float>(grid.size[axis]) * edge});
+    extents[static_cast<std::size_t>(axis)] = {low, low + static_cast<float>(grid.size[axis]) * edge};
   }
   return extents;
+}
+
+std::string words_of(const std::array<Extent, 3>& extents) {
+  return fmt::format("x {:.1f} to {:.1f}, y {:.1f} to {:.1f}, z {:.1f} to {:.1f} mm", extents[0][0], extents[0][1],
+                     extents[1][0], extents[1][1], extents[2][0], extents[2][1]);
+}
+
+void require_overlap(const std::string& added, const Grid& its, const Grid& map) {
+  const auto a = extents_of(its), b = extents_of(map);
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    if (!(a[axis][0] <= b[axis][1] && b[axis][0] <= a[axis][1]))
+      throw InputError(
+          fmt::format("{}: it lies at {}, and the CT's map at {}: they have nothing in common. Give it in the image's "
+                      "frame, into which --shift-mm and --affine move the CT",
+                      added, words_of(a), words_of(b)));
+}
+
+/// The map, extended where it must be, with another added to it.
+Image with_added(const Image& mu, const std::string& file, double energy_keV) {
+  require_readable(file);
+  const PosedImage added = read_posed_mu_map(file);
+  require_per_cm(file, added.image);
+  if (const auto stated_keV = mu_map_energy_keV(file); !other_mu_energy(file, stated_keV, energy_keV).empty())
+    throw InputError(fmt::format("{}: its attenuation is that of photons of {:g} keV, and the map is made for {:g} keV",
+                                 file, *stated_keV, energy_keV));
+  require_overlap(file, grid_around(added.image.grid, added.to_world), mu.grid);
+  const Grid grid = grid_with(mu.grid, added.image, added.to_world);
+  Image sum = resampled(mu, {}, grid);
+  const Image more = resampled(added.image, added.to_world, grid);
+  constexpr float per_mm_to_per_cm = 10;
+  for (std::int64_t v = 0; v < sum.voxels.size(); ++v) sum.voxels[v] += per_mm_to_per_cm * more.voxels[v];
+  return sum;
+}
+
+Image attenuation_of(const MuMapOptions& options, PosedImage ct, const HounsfieldToMu& convert, double energy_keV) {
+  for (float& voxel : ct.image.voxels.span()) voxel = convert(voxel);
+  Image mu = on_axes(options, std::move(ct));
+  for (const std::string& added : options.added) mu = with_added(mu, added, energy_keV);
+  return mu;
 }
 
 std::string words_of(const Law& law) {
@@ -126,6 +182,8 @@ nlohmann::ordered_json as_json(const MuMapOptions& options, const Law& law, doub
   result["water_per_cm"] = law.convert.water();
   result["bone_hounsfield"] = law.convert.bone_hounsfield();
   result["largest_per_cm"] = std::ranges::max(mu.voxels.span());
+  if (options.smooth_mm > 0) result["smooth_mm"] = options.smooth_mm;
+  if (!options.added.empty()) result["added"] = options.added;
   result["extents_mm"] = extents_of(mu.grid);
   return result;
 }
@@ -136,24 +194,27 @@ void report(const MuMapOptions& options, const Law& law, double energy_keV, cons
     return;
   }
   const Grid& grid = mu.grid;
-  const auto extents = extents_of(grid);
   fmt::print("{}\n", options.output);
   fmt::print("at {:g} keV: water {:.4f} per cm, the largest voxel {:.4f}; cortical bone taken to have {:.0f} HU ({})\n",
              energy_keV, law.convert.water(), std::ranges::max(mu.voxels.span()), law.convert.bone_hounsfield(),
              words_of(law));
-  fmt::print("{} x {} x {} voxels", grid.size[0], grid.size[1], grid.size[2]);
-  for (int axis = 0; axis < 3; ++axis)
-    fmt::print("{} {} {:.1f} to {:.1f}", axis == 0 ? ":" : ",", "xyz"[axis], extents[axis][0].get<float>(),
-               extents[axis][1].get<float>());
-  fmt::print(" mm\n");
+  fmt::print("{} x {} x {} voxels: {}\n", grid.size[0], grid.size[1], grid.size[2], words_of(extents_of(grid)));
+}
+
+void draw(const std::string& png, const Image& mu, double energy_keV) {
+  from_input([&] {
+    write_view_png(png, mu, {.title = fmt::format("Attenuation at {:g} keV", energy_keV), .unit = "1/cm"});
+    return 0;
+  });
 }
 
 void run(const MuMapOptions& options) {
   const double energy_keV = from_input([&] { return photon_energy(options); });
-  formats::CtSeries ct = from_input([&] { return read_ct(options.ct); });
+  formats::CtSeries ct = from_input([&] { return formats::read_ct_file(options.ct); });
   const Law law = from_input([&] { return law_for(options, energy_keV, ct.kvp); });
-  const Image mu = from_input([&] { return attenuation_of(options, std::move(ct.image), law.convert); });
+  const Image mu = from_input([&] { return attenuation_of(options, std::move(ct.posed), law.convert, energy_keV); });
   write_nifti(options.output, mu, {.description = mu_map_description(energy_keV)});
+  if (!options.png.empty()) draw(options.png, mu, energy_keV);
   report(options, law, energy_keV, mu);
 }
 
@@ -162,7 +223,9 @@ void run(const MuMapOptions& options) {
 void add_mu_map(Command& app) {
   auto& command = app.add_command("mu-map", "Make a map of attenuation at the photons' energy from a CT");
   auto options = std::make_shared<MuMapOptions>();
-  command.add_option("ct", options->ct, "CT in Hounsfield units: NIfTI, or a folder with one series of DICOM")
+  command
+      .add_option("ct", options->ct,
+                  "CT in Hounsfield units: NIfTI, or a folder with one series of DICOM; oblique ones are resampled")
       .required();
   command.add_option("-o,--out", options->output, "NIfTI file to write, in 1/cm as `mu_map` reads it").required();
   std::vector<std::string> isotopes = known_isotopes(Emission::single_photons);
@@ -190,10 +253,29 @@ void add_mu_map(Command& app) {
       .add_option("--shift-mm", options->shift_mm,
                   "Move the map by x y z: from the CT's frame to that of the image, whose z is 0 in the views' middle")
       .expected(3);
+  command
+      .add_option(
+          "--affine", options->affine,
+          "Move the map by the 4 x 4 matrix of this text file, which takes points of the CT's frame to those of "
+          "the image's, both in mm as DICOM has them (LPS); --shift-mm comes after it")
+      .value_name("FILE");
+  command
+      .add_option("--smooth-mm", options->smooth_mm,
+                  "Smooth the CT's attenuation by a Gaussian of this FWHM, as wide as the PET's or camera's resolution")
+      .within(0.0, 100.0);
+  command
+      .add_option("--add", options->added,
+                  "Add this map in 1/cm, of a bed or a coil, which lies in the image's frame; may be given again")
+      .value_name("MAP")
+      .one_a_time();
+  command.add_option("--png", options->png, "Draw the map into this file").value_name("FILE");
   command.add_flag("--json", options->json, "Print JSON");
   command.footer(
       "Examples: tofstream mu-map ct.nii.gz --isotope Tc-99m --voxel-mm 4 -o mu.nii.gz\n"
       "          tofstream mu-map series --energy-keV 208.4 --shift-mm 0 0 412.5 -o mu.nii.gz\n"
+      "          tofstream mu-map series --isotope F-18 --voxel-mm 2 --smooth-mm 4 --affine ct_to_pet.txt --add "
+      "bed.nii.gz "
+      "--png mu.png -o mu.nii.gz\n"
       "Up to about 0 HU: mu_water (1 + HU/1000); above another straight line, for bone. At 511 keV it is that of the\n"
       "tube's voltage (Carney et al. 2006) where --kvp or DICOM tell it, else from NIST's coefficients.");
   command.on_run([options] { run(*options); });

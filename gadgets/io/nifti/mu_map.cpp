@@ -16,10 +16,12 @@
 #include <fmt/ranges.h>
 
 #include "core/base/printable.hpp"
+#include "gadgets/io/ct_file.hpp"
 #include "gadgets/io/image_file.hpp"
 #include "gadgets/io/interfile/image_file.hpp"
 #include "gadgets/io/memory_images.hpp"
 #include "gadgets/io/nifti/nifti_file.hpp"
+#include "gadgets/io/nifti/posed_mu_map.hpp"
 #include "gadgets/io/shared_files.hpp"
 #include "gadgets/io/wire/checksum.hpp"
 
@@ -33,6 +35,14 @@ Image map_of(const std::filesystem::path& path, std::string_view parameter) {
                                      "phantom's",
                                      parameter));
   return read_image_file(path);
+}
+
+void to_per_mm(const std::filesystem::path& path, Image& per_cm) {
+  constexpr float per_cm_to_per_mm = 0.1f;
+  for (float& value : per_cm.voxels.span()) {
+    if (!(value >= 0)) throw std::runtime_error(fmt::format("{}: attenuation must not be negative", path.string()));
+    value *= per_cm_to_per_mm;
+  }
 }
 
 // Where the map begins or ends along an axis, in mm.
@@ -67,12 +77,14 @@ bool goes_on_beyond(const Image& mu_per_mm, int axis, bool is_end) {
 }  // namespace
 
 Image read_mu_map(const std::filesystem::path& path, std::string_view parameter) {
-  constexpr float per_cm_to_per_mm = 0.1f;
   Image mu = map_of(path, parameter);
-  for (float& value : mu.voxels.span()) {
-    if (!(value >= 0)) throw std::runtime_error(fmt::format("{}: attenuation must not be negative", path.string()));
-    value *= per_cm_to_per_mm;
-  }
+  to_per_mm(path, mu);
+  return mu;
+}
+
+PosedImage read_posed_mu_map(const std::filesystem::path& path) {
+  PosedImage mu = formats::read_posed_image_file(path);
+  to_per_mm(path, mu.image);
   return mu;
 }
 

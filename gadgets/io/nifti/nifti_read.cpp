@@ -1,7 +1,8 @@
 // NIfTI-1 images read into our frame: see nifti.hpp. Each voxel goes to the place that the affine gives it.
-#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -11,6 +12,8 @@
 
 #include "gadgets/io/nifti/nifti.hpp"
 #include "gadgets/io/nifti/nifti_file.hpp"
+#include "gadgets/io/nifti/posed_nifti.hpp"
+#include "gadgets/io/voxel_placement.hpp"
 
 namespace tofstream {
 
@@ -18,19 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using detail::refuse_nifti;
+using formats::VoxelPlacement;
 
 constexpr double obliqueness = 1e-4;  // of an axis along another, as rounding may leave
-
-/// How a voxel axis of the file lies in our world.
-struct Axis {
-  int world = 0;  // the axis (x, y, z) that it runs along
-  bool flipped = false;
-};
-
-struct Placement {
-  Grid grid;
-  Axis axes[3];
-};
 
 double mm_per_unit(const fs::path& path, int units) {
   if (units == NIFTI_UNITS_MM || units == NIFTI_UNITS_UNKNOWN) return 1;
@@ -39,38 +32,37 @@ double mm_per_unit(const fs::path& path, int units) {
   refuse_nifti(path, fmt::format("unknown unit of length (code {})", units));
 }
 
-/// Our grid (LPS, ascending) from the file's affine to RAS.
-Placement place(const fs::path& path, const nifti_image& header) {
+/// From voxel indices to our world (LPS, mm), by the file's affine to RAS.
+Affine world_of_index(const fs::path& path, const nifti_image& header) {
   if (header.sform_code <= 0 && header.qform_code <= 0)
     refuse_nifti(path, "no position in space (sform and qform codes are 0): set its affine, for example with nibabel");
   const mat44& affine = header.sform_code > 0 ? header.sto_xyz : header.qto_xyz;
   const double unit = mm_per_unit(path, header.xyz_units);
-  const int size[3] = {header.nx, header.ny, header.nz};
-  Placement result;
-  bool taken[3] = {};
-  for (int a = 0; a < 3; ++a) {
-    int world = 0;
-    for (int w = 1; w < 3; ++w)
-      if (std::abs(affine.m[w][a]) > std::abs(affine.m[world][a])) world = w;
-    const double along = (world < 2 ? -unit : unit) * static_cast<double>(affine.m[world][a]);
-    for (int w = 0; w < 3; ++w)
-      if (w != world && !(std::abs(unit * static_cast<double>(affine.m[w][a])) <= obliqueness * std::abs(along)))
-        refuse_nifti(path, "its voxel axes are oblique to the scanner's: resample it to an axis-aligned grid");
-    if (taken[world] || !std::isfinite(along) || along == 0)
-      refuse_nifti(path, "its affine does not describe three axes");
-    taken[world] = true;
-    const double translation = (world < 2 ? -unit : unit) * static_cast<double>(affine.m[world][3]);
-    result.axes[a] = {world, along < 0};
-    result.grid.size[world] = size[a];
-    result.grid.voxel_mm.set(world, static_cast<float>(std::abs(along)));
-    result.grid.origin_mm.set(world, static_cast<float>(along < 0 ? translation + (size[a] - 1) * along : translation));
-  }
+  std::array<Vec3d, 4> columns;
+  for (std::size_t a = 0; a < columns.size(); ++a)
+    columns[a] = {-unit * static_cast<double>(affine.m[0][a]), -unit * static_cast<double>(affine.m[1][a]),
+                  unit * static_cast<double>(affine.m[2][a])};
+  const Affine result = Affine::of_columns({columns[0], columns[1], columns[2]}, columns[3]);
+  if (result.is_singular())
+    refuse_nifti(path, "its affine does not describe three axes: set it, for example with nibabel");
+  return result;
+}
+
+VoxelPlacement validated(const fs::path& path, VoxelPlacement placement) {
   try {
-    validate(result.grid);
+    validate(placement.grid);
   } catch (const std::exception& error) {
     refuse_nifti(path, error.what());
   }
-  return result;
+  return placement;
+}
+
+/// Along our axes, where the file's run along them.
+std::optional<VoxelPlacement> place_along_axes(const fs::path& path, const nifti_image& header) {
+  std::optional<VoxelPlacement> placement =
+      formats::placement_along_axes(world_of_index(path, header), {header.nx, header.ny, header.nz}, obliqueness);
+  if (placement) validated(path, *placement);
+  return placement;
 }
 
 /// `first_of_one`: the first axis along which there is to be nothing but one image.
@@ -89,6 +81,22 @@ void check_finite(const fs::path& path, const Image& image) {
     if (!std::isfinite(voxels[v])) refuse_nifti(path, fmt::format("voxel {} is not a finite number", v));
 }
 
+std::vector<Image> read_placed(const fs::path& path, const nifti_image& header, const VoxelPlacement& placement,
+                               int volumes) {
+  detail::check_nifti_voxels(path, header);
+  std::vector<Image> images;
+  for (int v = 0; v < volumes; ++v)
+    images.push_back({placement.grid, Buffer<float>(Memory::host, placement.grid.voxels())});
+  const std::int64_t lines = std::int64_t{header.ny} * header.nz;
+  detail::read_nifti_lines(path, header, placement.step[0], [&](std::int64_t line) {
+    const std::int64_t within = line % lines;
+    return images[static_cast<std::size_t>(line / lines)].voxels.data() + placement.start +
+           within % header.ny * placement.step[1] + within / header.ny * placement.step[2];
+  });
+  for (const Image& image : images) check_finite(path, image);
+  return images;
+}
+
 std::vector<Image> read_volumes(const fs::path& path, int first_of_one) {
   const detail::NiftiFile header = detail::open_nifti(path);
   check_dimensions(path, *header, first_of_one);
@@ -98,31 +106,26 @@ std::vector<Image> read_volumes(const fs::path& path, int first_of_one) {
 }  // namespace
 
 std::vector<Image> detail::read_nifti_images(const fs::path& path, const nifti_image& header, int volumes) {
-  const Placement placement = place(path, header);
-  const Grid& grid = placement.grid;
-  std::int64_t step[3], start = 0;  // in memory, along the file's axes
-  const int size[3] = {header.nx, header.ny, header.nz};
-  for (int a = 0; a < 3; ++a) {
-    step[a] = grid.stride(placement.axes[a].world);
-    if (!placement.axes[a].flipped) continue;
-    start += step[a] * (size[a] - 1);
-    step[a] = -step[a];
-  }
-  detail::check_nifti_voxels(path, header);
-  std::vector<Image> images;
-  for (int v = 0; v < volumes; ++v) images.push_back({grid, Buffer<float>(Memory::host, grid.voxels())});
-  const std::int64_t lines = std::int64_t{size[1]} * size[2];
-  detail::read_nifti_lines(path, header, step[0], [&](std::int64_t line) {
-    const std::int64_t within = line % lines;
-    return images[static_cast<std::size_t>(line / lines)].voxels.data() + start + within % size[1] * step[1] +
-           within / size[1] * step[2];
-  });
-  for (const Image& image : images) check_finite(path, image);
-  return images;
+  const std::optional<VoxelPlacement> placement = place_along_axes(path, header);
+  if (!placement)
+    refuse_nifti(path,
+                 "its voxel axes are oblique to the scanner's: resample it to an axis-aligned grid, for example by "
+                 "nibabel.processing.resample_to_output (of a CT and its maps 'tofstream mu-map' does so itself)");
+  return read_placed(path, header, *placement, volumes);
 }
 
 Image read_nifti(const fs::path& path) {
   return std::move(read_volumes(path, 4).front());
+}
+
+PosedImage read_posed_nifti(const fs::path& path) {
+  const detail::NiftiFile header = detail::open_nifti(path);
+  check_dimensions(path, *header, 4);
+  std::optional<VoxelPlacement> placement = place_along_axes(path, *header);
+  if (!placement)
+    placement = validated(
+        path, formats::placement_along_own_axes(world_of_index(path, *header), {header->nx, header->ny, header->nz}));
+  return {std::move(read_placed(path, *header, *placement, 1).front()), placement->to_world};
 }
 
 std::vector<Image> read_nifti_volumes(const fs::path& path) {

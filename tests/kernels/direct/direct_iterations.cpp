@@ -2,7 +2,7 @@
 // reference, on the CPU and on CUDA; and RAMLA's way to the truth.
 #include <functional>
 
-#include "kernels/cuda/cufft_library.hpp"
+#include "kernels/device/cufft_library.hpp"
 #include "kernels/em/em_update.hpp"
 #include "kernels/em/ramla_update.hpp"
 #include "tests/kernels/direct/direct_support.hpp"
