@@ -193,8 +193,7 @@ struct DirectScatterGadget {
   }
 
   void go_on(Context& context) {
-    RecordedHistoScatter known =
-        read_histo_scatter_record(record_.from(), record_.update(), scatter_of(*scanner_));
+    RecordedHistoScatter known = read_histo_scatter_record(record_.from(), record_.update(), scatter_of(*scanner_));
     tails_of_views_ = std::move(known.tails);
     if (!tails_of_views_.empty()) noted_iteration_ = 1;
     if (!known.scatter) return;

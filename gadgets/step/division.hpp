@@ -50,8 +50,8 @@ struct RankMemory {
 };
 
 /// The memory that a division takes, for images of `image` bytes. `projector`: bytes of a further projector, which ranks
-/// of a CPU have in the same memory. Counts, on the first rank's side: sums of its parts but the first; for ranks of this process on a CPU a projector
-/// each, and sums of their parts; for ranks on GPUs what it adds up a sum with; for other processes (rank_group()) the
+/// of a CPU have in the same memory. Counts, on the first rank's side: sums of its parts but the first; for ranks of
+/// this process on a CPU a projector each, and sums of their parts; for ranks on GPUs what it adds up a sum with; for other processes (rank_group()) the
 /// sums that came from them, one more rank's while they come (or what a sensitivity needs), and on a GPU the estimate
 /// on the host, or where images go by NCCL or MPI slabs of the sums alone. Each other GPU, or process, has its
 /// projector, an estimate, sums of its parts, and its part of the data and of their plans, which this does not count.

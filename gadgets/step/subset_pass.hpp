@@ -25,8 +25,8 @@ struct SubsetPass {
   std::function<std::shared_ptr<const Image>()> on_host;
 };
 
-/// What a part, which is dealt so, has of each batch of a subset, or of the one that follows: their data are cut as one list, so that a part
-/// has few batches, most of them whole.
+/// What a part, which is dealt so, has of each batch of a subset, or of the one that follows: their data are cut as one
+/// list, so that a part has few batches, most of them whole.
 template <class Data>
 std::vector<Range> ranges_of_part(const Dealing& dealing, int part,
                                   const std::vector<std::shared_ptr<const Data>>& batches) {

@@ -30,8 +30,8 @@ class EventWriter {
 
   /// Writes host events. The first batch says which fields all of them have: ToF, a normalisation factor where they
   /// have multiplicative terms, and a rate of scatter where they have additive ones. `part`, for all batches or for
-  /// none: the same events with the terms of normalisation and of randoms alone. These are then written as such, and what else
-  /// the events' terms contain is their attenuation factor and their rate of scatter; without it attenuation is in the
+  /// none: the same events with the terms of normalisation and of randoms alone. These are then written as such, and
+  /// what else the events' terms contain is their attenuation factor and their rate of scatter; without it attenuation is in the
   /// normalisation, and randoms are in the scatter. Bins with counts, or events if `as_histogram`, make a histogram.
   /// Throws std::runtime_error of one line for events that the format or this file cannot hold.
   void write(const EventBatch& batch, const EventBatch* part = nullptr);

@@ -62,8 +62,8 @@ class ScatterTails {
   /// expected of event i's pair and ToF bin, r_i its randoms and f the factor at its z, which is a sum of hats h_n of
   /// heights f_n, these solve sum over events of h_n s_i / (r_i + f s_i) = sum over all pairs and bins of h_n s; they
   /// are found by EM, to 1e-7 of each. Hats are as wide as equal shares of the scatter, of at least `least_counts` each
-  /// and 40 mm on average. Randoms are means over events of like distance and obliqueness, since those of single pairs are noisy
-  /// where delayeds are few: events on pairs whose detectors had none by chance would all be taken for scatter.
+  /// and 40 mm on average. Randoms are means over events of like distance and obliqueness, since those of single pairs
+  /// are noisy where delayeds are few: events on pairs whose detectors had none by chance would all be taken for scatter.
   /// `estimate` is of the events' terms: of an image that counts the decays of `reference_s`. Pairs are sampled where
   /// there are more than some millions. 1 with no error where nothing is expected in the tails.
   ///
