@@ -125,7 +125,9 @@ struct PetsirdWriter {
     if (!batch.scanner || !batch.tof_width_mm.empty())
       throw std::runtime_error(
           "the events do not say which scanner recorded them, or have ToF bins of unequal width: name `scanner`");
-    petsird::DescribedScanner made = petsird::header_of(*batch.scanner, batch.tof_mm.empty() ? TofModel{} : batch.tof);
+    petsird::DescribedScanner made =
+        batch.tof_mm.empty() ? petsird::header_of(*batch.scanner, TofModel{})
+                             : petsird::header_of(*batch.scanner, batch.tof, static_cast<double>(batch.tof_mm[0]));
     if (!made.left_out.empty())
       context.log().warning(
           fmt::format("left out of the header of {}: {}", file_.path().string(), fmt::join(made.left_out, "; ")));

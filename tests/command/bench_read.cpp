@@ -11,8 +11,7 @@ TEST_CASE("bench read measures CASToR's list mode and a sinogram, and leaves no 
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder / "files");
   std::ofstream(folder / "tiny.yaml")
-      << "name: tiny\ninner_radius_mm: 100\nfov_radius_mm: 60\nmodules: {transaxial: 12, axial: 1, pitch_axial_mm: "
-         "20}\n"
+      << "name: tiny\ninner_radius_mm: 100\nfov_radius_mm: 60\nmodules: {transaxial: 12, axial: 1}\n"
          "crystals:\n  transaxial: 4\n  axial: 3\n  size_mm: [10, 6]\n  pitch_mm: [10.5, 6.5]\n"
          "  layers: [{depth_mm: 10, attenuation_per_cm: 0.83}]\n"
          "coincidence: {window_ns: 4, min_sector_difference: 3}\ntof: {fwhm_ps: 300, bins: 9, bin_ps: 120}\n"

@@ -74,9 +74,10 @@ inline std::vector<std::string> left_behind(const std::filesystem::path& out) {
     for (const auto& entry : std::filesystem::directory_iterator(folder, none))
       if (is_wrong(entry)) left.push_back(entry.path().string());
   };
+  // A live run's order is its record; a lock that nobody holds is what a process leaves that ends itself at once.
+  static const std::set<std::string> may_stay = {"run.json", "report.html", "order.jsonl", ".tofstream.lock"};
   look(out, [](const auto& entry) {
-    const std::string name = entry.path().filename().string();
-    return entry.is_socket() || (entry.is_regular_file() && name != "run.json" && name != "report.html");
+    return entry.is_socket() || (entry.is_regular_file() && !may_stay.contains(entry.path().filename().string()));
   });
   look("/dev/shm", [](const auto& entry) { return entry.path().filename().string().starts_with("tofstream"); });
   return left;

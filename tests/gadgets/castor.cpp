@@ -145,6 +145,7 @@ void send_to(RegisteredGadgetTest<void>& writer, const EventBatch& events, const
 
 // What castor_source reads and castor_writer writes again, into a folder.
 DataHeader rewritten(const DataHeader& header, const std::filesystem::path& folder, const std::string& how) {
+  std::filesystem::create_directory(folder);
   RegisteredGadgetTest<void> writer("castor_writer", "{file: scan.cdh, " + how + "}", folder);
   for (const auto& batch : read_scan(header)) send_to(writer, *batch);
   writer.finish();

@@ -263,9 +263,9 @@ TEST_CASE("an oblique file is refused with what to do, but for who resamples: al
   CHECK(posed.image.grid == Grid{{2, 3, 2}, {2, 3, 4}, {0, 0, 0}});
   CHECK(posed.image.voxels[posed.image.grid.index(1, 2, 1)] == 11);
   const Vec3d at = posed.to_world(posed.image.grid.centre(1, 2, 1).as<double>());
-  CHECK(at.x == doctest::Approx(-7));
-  CHECK(at.y == doctest::Approx(-8.4));
-  CHECK(at.z == doctest::Approx(13.8));
+  CHECK(at.x == approx(-7));
+  CHECK(at.y == approx(-8.4));
+  CHECK(at.z == approx(13.8));
 
   write_bytes(folder / "b.nii", small_file<float>(16, lps_rows));
   const PosedImage straight = read_posed_nifti(folder / "b.nii");

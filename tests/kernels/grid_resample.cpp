@@ -32,7 +32,7 @@ Image numbered_image(const Grid& grid) {
 }
 
 void check_near(Vec3d a, Vec3d b) {
-  for (int axis = 0; axis < 3; ++axis) CHECK(a[axis] == doctest::Approx(b[axis]).epsilon(1e-12));
+  for (int axis = 0; axis < 3; ++axis) CHECK(a[axis] == approx(b[axis]).epsilon(1e-12));
 }
 
 }  // namespace

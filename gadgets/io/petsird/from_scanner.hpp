@@ -2,6 +2,7 @@
 // files.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,9 +20,10 @@ struct DescribedScanner {
 /// One type of modules; each detector is a box of nominal depth, 1 mm, about the point where its lines end. The
 /// scanner's modules are kept where they are rotated copies of each other about z, to 0.01 mm; else each detector is a
 /// module, and stands at its place to the last bit. Which pairs count is written for at most 4096 modules. ToF is that
-/// of `tof`, in its bins; of ToF without bins, in ten a FWHM. Throws std::runtime_error of one line for ToF whose
+/// of `tof`, in its bins, which lie so that `tof_mm`, an event's, is the centre of one; of ToF without bins, in ten a
+/// FWHM. Throws std::runtime_error of one line for ToF whose
 /// window is not known, and for a scanner of fewer than two detectors.
-DescribedScanner header_of(const Scanner& scanner, const TofModel& tof);
+DescribedScanner header_of(const Scanner& scanner, const TofModel& tof, std::optional<double> tof_mm = {});
 
 }  // namespace tofstream::petsird
 // SPDX-License-Identifier: Apache-2.0

@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 
 is_stand_in = True
+MAGIC = b"root"  # by which the program knows ROOT's files
 
 
 class Tree:
@@ -40,6 +41,7 @@ class File:
 
     def __exit__(self, *_):
         with builtins.open(self._path, "wb") as file:
+            file.write(MAGIC)
             pickle.dump({name: tree._branches for name, tree in self._trees.items()}, file)
 
     def __getitem__(self, name):
@@ -63,5 +65,6 @@ def recreate(path):
 
 def open(path):  # noqa: A001 (uproot calls it so)
     with builtins.open(path, "rb") as file:
+        file.seek(len(MAGIC))
         return File(path, {name: Tree(branches) for name, branches in pickle.load(file).items()})
 # SPDX-License-Identifier: Apache-2.0

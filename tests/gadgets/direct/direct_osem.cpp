@@ -80,9 +80,9 @@ TEST_CASE("DIRECT and list mode make the same image of the same events") {
   const TemporaryFolder folder;
   DirectPipeline with{.ring = small_ring(folder.path()), .phantom = water(folder.path(), true)};
   with.mu_map = mu_map_of(with.phantom, folder.path());
+  with.subsets = "subsets: 1, iterations: 30";  // subsets leave half a percent in such an image, by their order
   REQUIRE(run_pipeline(with.direct(), folder.path()).exit_code == 0);
   const Image direct = last_image()->image->to(Memory::host);
-  with.subsets = "subsets: 8, iterations: 3";
   REQUIRE(run_pipeline(with.list_mode(), folder.path()).exit_code == 0);
   const Image list_mode = last_image()->image->to(Memory::host);
   const auto compare = [&](const char* what, double epsilon, const std::function<bool(Vec3)>& is_in) {
