@@ -27,19 +27,19 @@ namespace {
 // Rings and detectors are the same, and lie as far from the axis and from each other to 2 %: a header's depth of
 // interaction is another program's mean.
 void require_scanner(const interfile::ProjectionHeader& header, const std::string& name) {
-  constexpr double tolerance = 0.02;
+  constexpr double exactly = 0, nearly = 0.02;
   const std::filesystem::path file = find_shared("scanners", name);
   const auto wanted = petsird::to_scanner(formats::petsird_header_of(file, 0).header.scanner);
   const interfile::ScannerFigures figures = interfile::rings_of(*wanted).figures;
-  const auto require = [&](const char* what, double found, double expected) {
+  const auto require = [&](const char* what, double found, double expected, double tolerance) {
     if (std::abs(found - expected) > tolerance * expected)
       throw std::runtime_error(fmt::format("{}: sinograms of another scanner: {} is {:g}, and {:g} in {} ({})",
                                            header.file.string(), what, found, expected, wanted->name, file.string()));
   };
-  require("the number of rings", header.scanner.rings, figures.rings);
-  require("the number of detectors per ring", header.scanner.detectors, figures.detectors);
-  require("the detectors' distance from the axis in mm", header.scanner.radius_mm(), figures.radius_mm());
-  require("the distance between rings in mm", header.scanner.ring_distance_mm, figures.ring_distance_mm);
+  require("the number of rings", header.scanner.rings, figures.rings, exactly);
+  require("the number of detectors per ring", header.scanner.detectors, figures.detectors, exactly);
+  require("the detectors' distance from the axis in mm", header.scanner.radius_mm(), figures.radius_mm(), nearly);
+  require("the distance between rings in mm", header.scanner.ring_distance_mm, figures.ring_distance_mm, nearly);
 }
 
 const interfile::ProjectionHeader& checked(const interfile::ProjectionHeader& header, const std::string& scanner) {

@@ -34,8 +34,8 @@ void read_normalisation_text(const std::string& text) {
   const NormalisationComponents first = parse_normalisation(text, "fuzz");
   if (first.calibration < 0) std::abort();
   write_normalisation(yaml_file(),
-                      {.calibration = first.calibration,
-                       .crystal_efficiency = first.crystal_efficiency,
+                      {.crystal_efficiency = first.crystal_efficiency,
+                       .calibration = first.calibration,
                        .class_factor = first.class_factor},
                       {});
   const NormalisationComponents again = read_normalisation(yaml_file());

@@ -96,8 +96,8 @@ SlicePlaces places_of(const std::vector<SeriesSlice>& slices) {
   SlicePlaces places;
   for (const SeriesSlice& slice : slices) places.mm.push_back(slice.place_mm[along]);
   std::ranges::sort(places.mm);
-  const auto again = std::ranges::unique(places.mm, [](double a, double b) { return b - a < same_place_mm; });
-  places.mm.erase(again.begin(), again.end());
+  const auto is_same = [](double a, double b) { return b - a < same_place_mm; };
+  places.mm.erase(std::unique(places.mm.begin(), places.mm.end(), is_same), places.mm.end());
   for (std::size_t k = 1; k < places.mm.size(); ++k) {
     const double step = places.mm[k] - places.mm[k - 1];
     places.least_step_mm = k == 1 ? step : std::min(places.least_step_mm, step);
