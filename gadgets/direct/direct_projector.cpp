@@ -73,8 +73,8 @@ struct DirectProjectorGadget {
                              "lattice: image"),
       param<&Params::tof_fwhm_ps>("tof_fwhm_ps", range(1, 1e5), unit("ps"),
                                   "Coincidence resolution along the view, in place of the events' own and the width of "
-                                  "their bins; the log warns "
-                                  "where it differs from these by more than 3 %. None: that of the events"),
+                                  "their bins; the log warns where it differs from these by more than 3 %. None: that "
+                                  "of the events"),
       param<&Params::lor_fwhm_mm>("lor_fwhm_mm", range(0.1, 1000), unit("mm"),
                                   "Width of the kernel across the view; the papers have 5.8 for crystals of 4 mm"),
       param<&Params::lor_fwhm_at_mm>("lor_fwhm_at_mm", range(0, 1e4), unit("mm"),

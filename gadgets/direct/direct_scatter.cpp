@@ -67,7 +67,7 @@ class HistoScatterTerms final : public AdditiveTerms<ViewBatch> {
   void set_factor(double factor) { factor_ = factor; }
   double factor() const { return factor_; }
   const LineScatter& scatter() const { return *scatter_; }
-  /// Of a view in so many times the reference time, to points in host memory.
+  /// The scatter of a view in so many times the reference time, to points in host memory.
   void of_view(int view, double times, float* to) const {
     lines_->laid.add(*scatter_, view, factor_ * times, nullptr, to, Memory::host);
   }
@@ -317,7 +317,7 @@ struct DirectScatterGadget {
     return made;
   }
 
-  /// Of an image that is too low inside the body, scatter is too low as well.
+  /// An image that is too low inside the body has too little scatter as well.
   void warn_of_attenuation(const Estimate& estimate, Context& context) {
     if (!estimate.quantity || std::exchange(is_warned_, true)) return;
     if ((*estimate.quantity)[Correction::attenuation].state == CorrectionState::called_for)

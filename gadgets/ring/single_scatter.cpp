@@ -452,7 +452,7 @@ struct SingleScatterGadget {
         }
   }
 
-  /// Of an image that is too low inside the body, scatter is too low as well.
+  /// An image that is too low inside the body has too little scatter as well.
   void warn_of_attenuation(const Estimate& estimate, Context& context) {
     if (!estimate.quantity || std::exchange(is_warned_, true)) return;
     const Quantity& quantity = *estimate.quantity;

@@ -22,13 +22,11 @@ struct PassOrder {
 inline constexpr auto pass_rule_words =
     "How subsets follow one another in a pass: sequential: by number; farthest: each as far from those before it as "
     "can be, on a circle; golden: in steps of the golden section of a circle; herman_meyer: by the prime factors of "
-    "their "
-    "number; random: another order in each pass. All but sequential wait for the last subset";
+    "their number; random: another order in each pass. All but sequential wait for the last subset";
 inline constexpr auto final_order_words =
-    "Of `final: offline`: sequential, farthest, golden, herman_meyer or random, as `order` of the gadget for files. "
-    "While the "
-    "scan runs, and of `converged`, new data come first";
-inline constexpr auto pass_seed_words = "Of random: same seed, same orders";
+    "With `final: offline`: sequential, farthest, golden, herman_meyer or random, as `order` of the gadget for files. "
+    "While the scan runs, and of `converged`, new data come first";
+inline constexpr auto pass_seed_words = "For random: same seed, same orders";
 
 /// The subsets 0 to count - 1 as they follow one another in the pass `iteration`, from 1; each once.
 ///   golden: steps of one length round the circle, prime to `count` and as near to its golden section as can be: 0 5 2 7

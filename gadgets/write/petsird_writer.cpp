@@ -76,7 +76,12 @@ struct PetsirdWriter {
   void process(const EventBatch& batch, Context& context) {
     require_writable(batch);
     if (!on_host(batch.memory())) return process(host_batch(batch), context);
-    if (edges_mm_.empty()) describe_by(batch, context);
+    if (edges_mm_.empty()) {
+      // Those before the first events do not say whether these have ToF, and where its bins lie.
+      if (batch.count == 0) return before_events_.push_back(batch);
+      describe_by(batch, context);
+      for (const EventBatch& empty : std::exchange(before_events_, {})) process(empty, context);
+    }
     if (!writer_) begin(batch.quantity.get());
     warn_of_terms(batch, context);
     if (batch.singles) return take_singles(*batch.singles);
@@ -249,6 +254,7 @@ struct PetsirdWriter {
   petsird::BinEdges edges_mm_;  // empty until the header is there
   AtomicFile file_;
   petsird::Header header_;  // until the first events
+  std::vector<EventBatch> before_events_;
   std::optional<petsird::Writer> writer_;
   Coincidences prompts_, delayeds_;
   Stretch delayeds_stretch_;

@@ -6,7 +6,8 @@
 
 namespace tofstream {
 
-/// Of a kernel that is launched with blocks of so many threads and no shared memory but its own, on the current device.
+/// The attributes, on the current device, of a kernel that is launched with blocks of so many threads and no shared
+/// memory but its own.
 template <class Kernel>
 KernelAttributes attributes_of(Kernel* kernel, int threads) {
   cudaFuncAttributes known{};

@@ -29,7 +29,7 @@ KernelAttributes one_stage_attributes(OneStageForm form, bool is_forward);
 
 /// `form` is tlp or ilp, and the GPU is there.
 KernelAttributes published_one_stage_attributes(OneStageForm form, bool is_forward);
-/// Of today's form; the GPU is there.
+/// Today's form; the GPU is there.
 KernelAttributes automatic_one_stage_attributes(bool is_forward);
 
 }  // namespace tofstream

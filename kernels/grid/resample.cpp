@@ -123,7 +123,7 @@ std::vector<Vec3d> points_in_voxel(const Affine& columns) {
   return points;
 }
 
-/// Of the voxels that are not 0.
+/// The range of the voxels that are not 0.
 std::optional<IndexRange> range_of_values(const Image& image) {
   std::optional<IndexRange> range;
   const Grid& grid = image.grid;

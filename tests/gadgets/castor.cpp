@@ -242,6 +242,28 @@ TEST_CASE("CASToR: a histogram and the list of its counts give the same image, w
   CHECK(nrms(reconstruct(made, small_image), reconstruct(list, small_image)) < 1e-6);
 }
 
+TEST_CASE("CASToR: events whose ToF lies at multiples of the bin's width keep it in a histogram") {
+  const PrivateTemporaryFolder folder;
+  DataHeader list = tof_header(folder.path());
+  list.tof_quantum_ps = 40;  // of which the range of 2000 ps has an even number
+  std::vector<Record> events = events_of_point({22, 34, 0}, 3000, list.tof_fwhm_ps);
+  for (Record& event : events) event.tof_ps = 40 * std::round(event.tof_ps / 40);
+  write_scan(list, events);
+  const DataHeader made = rewritten(list, folder.path() / "made", "histogram: true");
+  CHECK(made.tof_bins == 51);
+  CHECK(nrms(reconstruct(made, small_image), reconstruct(list, small_image)) < 1e-6);
+}
+
+TEST_CASE("CASToR: events of one line with unlike factors are refused as a histogram") {
+  const PrivateTemporaryFolder folder;
+  DataHeader list = small_header(folder.path());
+  list.has_normalisation = true;
+  write_scan(list, {{.time_ms = 0, .normalisation = 1, .lines = {{20, 3}}},
+                    {.time_ms = 900, .normalisation = 1.1f, .lines = {{3, 20}}}});
+  CHECK_THROWS_WITH(rewritten(list, folder.path() / "made", "histogram: true"),
+                    doctest::Contains("unlike factors or rates"));
+}
+
 TEST_CASE("CASToR: a histogram that is read and written again has the same bytes, its empty lines too") {
   const PrivateTemporaryFolder folder;
   DataHeader bins = tof_header(folder.path());

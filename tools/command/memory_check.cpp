@@ -41,7 +41,7 @@ std::optional<ImageSize> image_size(const Pipeline& pipeline) {
   return std::nullopt;
 }
 
-// Of the same shape, as nearly as whole voxels let it.
+// The same shape, as nearly as whole voxels let it.
 ImageSize scaled(ImageSize size, int longest) {
   const int from = std::ranges::max(size);
   for (int& n : size) n = std::max(1, static_cast<int>(std::floor(static_cast<double>(n) * longest / from)));

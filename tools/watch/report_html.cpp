@@ -76,7 +76,7 @@ std::string whole(const Json& value) {
   return value.is_number() ? fmt::format("{:.0f}", value.get<double>()) : words(value);
 }
 
-// Of gadgets whose work ranks share.
+// A table for each gadget whose work ranks share.
 std::string ranks(const Json& run) {
   Rows rows;
   for (const auto& [name, gadget] : at(run, {"gadgets"}).items()) {

@@ -11,6 +11,7 @@
 #include "gadgets/io/castor/geometry.hpp"
 #include "gadgets/io/castor/record.hpp"
 #include "gadgets/io/castor/to_scanner.hpp"
+#include "gadgets/io/tof_bin_count.hpp"
 #include "kernels/grid/choose_grid.hpp"
 #include "kernels/math/units.hpp"
 
@@ -87,7 +88,10 @@ void EventWriter::begin_tof(const EventBatch& batch) {
     return;
   }
   constexpr double most_bins = 65535;
-  const double bins = header_.has_tof && width_ps > 0 ? std::round(header_.tof_range_ps / width_ps) : 1;
+  const double bins = header_.has_tof && width_ps > 0 ? formats::tof_bin_count(static_cast<double>(tof_.window_mm),
+                                                                               static_cast<double>(tof_.bin_width_mm),
+                                                                               static_cast<double>(batch.tof_mm[0]))
+                                                      : 1;
   require_writable(!header_.has_tof || (bins >= 2 && bins <= most_bins),
                    "the ToF of the events is not in bins, 2 to 65535 of them, which CASToR's histograms need");
   header_.tof_bins = static_cast<std::uint32_t>(bins);
@@ -125,8 +129,8 @@ void EventWriter::write(const EventBatch& batch, const EventBatch* part) {
   end_s_ = std::max(end_s_, batch.start_s + batch.duration_s);
 }
 
-// Of a histogram the rates are those of its bin, of list mode with ToF that of scatter is per mm of it; randoms are
-// those of the whole line.
+// A histogram's rates are those of its bin. In list mode with ToF the rate of scatter is per mm of it; that of randoms
+// is the whole line's.
 Record EventWriter::record_of(const EventBatch& batch, const EventBatch* part, std::int64_t i) const {
   const auto value = [&](const Buffer<float>& array, double otherwise) {
     return array.empty() ? otherwise : static_cast<double>(array[i]);

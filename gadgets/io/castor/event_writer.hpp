@@ -39,7 +39,7 @@ class EventWriter {
   bool is_histogram() const { return header_.mode == DataMode::histogram; }
   /// Puts the files in their places. Throws std::runtime_error where no event was written or they state no time.
   void commit();
-  /// Of a histogram that was committed: whether it lists all lines that can count, those without counts too.
+  /// Whether a histogram that was committed lists all lines that can count, those without counts too.
   bool lists_all_lines() const { return lists_all_lines_; }
 
  private:

@@ -2,6 +2,7 @@
 #include "gadgets/io/castor/histogram_lines.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <utility>
 
@@ -18,6 +19,20 @@ bool by_crystals(const Record& a, const Record& b) {
 }
 
 }  // namespace
+
+// A histogram has one factor a line and one rate a bin.
+void HistogramLines::require_alike(const Record& line, const Record::Bin& bin, const Record& terms) {
+  constexpr float rounding = 1e-3F;
+  const auto alike = [](float a, float b, float beside) {
+    return std::abs(a - b) <= rounding * (std::max(std::abs(a), std::abs(b)) + beside);
+  };
+  if (alike(line.normalisation, terms.normalisation, 0) && alike(line.attenuation, terms.attenuation, 0) &&
+      alike(line.randoms, terms.randoms, 0) && (bin.counts == 0 || alike(bin.scatter, terms.scatter, terms.randoms)))
+    return;
+  throw std::runtime_error(
+      "events of one line have unlike factors or rates, as decay, dead time or movement make them, and a histogram of "
+      "CASToR's has one of each: write list mode");
+}
 
 Record& HistogramLines::line_of(Pair pair, const Record& terms) {
   const std::uint64_t key = std::uint64_t{pair.first} << 32 | pair.second;
@@ -37,6 +52,7 @@ void HistogramLines::add(const Record& terms, std::uint32_t tof_bin, float count
   const bool is_turned = one < two;
   Record& line = line_of(is_turned ? Pair{two, one} : Pair{one, two}, terms);
   Record::Bin& bin = line.bins.at(is_turned ? tof_bins_ - 1 - tof_bin : tof_bin);
+  require_alike(line, bin, terms);
   if (bin.counts == 0) bin.scatter = terms.scatter;
   bin.counts += counts;
   if (bin.counts > most_exact)

@@ -17,8 +17,9 @@ class HistogramLines {
   /// `tof_bins`: 1 without ToF.
   explicit HistogramLines(std::uint32_t tof_bins = 1) : tof_bins_(tof_bins) {}
 
-  /// Adds counts of a line's bin. `terms`: the line's factors and randoms, and the bin's rate of scatter, of which the
-  /// first that come hold. The line's crystals may come in either order; the bin is turned with them.
+  /// Adds counts of a line's bin. `terms`: the line's factors and randoms, and the bin's rate of scatter. The line's
+  /// crystals may come in either order; the bin is turned with them. Throws std::runtime_error for terms that differ from
+  /// those that came before by more than 1e-3 of them, and for more counts than a float holds exactly.
   void add(const Record& terms, std::uint32_t tof_bin, float counts);
 
   /// Adds the lines without counts that can count: those that the scanner lists, with their efficiencies, or else all
@@ -31,6 +32,7 @@ class HistogramLines {
 
  private:
   using Pair = std::pair<std::uint32_t, std::uint32_t>;
+  static void require_alike(const Record& line, const Record::Bin& bin, const Record& terms);
   /// The line's record; a new one begins as `terms`.
   Record& line_of(Pair pair, const Record& terms);
   void add_listed(const RecordedLines& lines);

@@ -50,7 +50,7 @@ SeriesSlice slice_of(const fs::path& path) {
   return slice;
 }
 
-// Of a file that is broken, another reader says what is wrong.
+// Another reader says what is wrong with a broken file.
 bool is_of_ct_or_pet(const fs::path& path) try {
   const std::string modality = DicomFile(path).attributes().text(0x0008, 0x0060);
   return modality == "CT" || modality == "PT";

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "gadgets/io/tof_bin_count.hpp"
 #include "kernels/grid/choose_grid.hpp"
 #include "kernels/math/units.hpp"
 
@@ -110,14 +111,9 @@ BoxShape box_of(const Scanner& scanner) {
   return box;
 }
 
-// As many whole bins as the window has, about 0; one more where that makes `centre_mm` the centre of one.
-BinEdges edges_of(const TofModel& tof, double width_mm, std::optional<double> centre_mm) {
+BinEdges edges_of(const TofModel& tof, double width_mm, double centre_mm) {
   constexpr double most_bins = 1e6;
-  double bins = std::max(1.0, std::round(static_cast<double>(tof.window_mm) / width_mm));
-  if (centre_mm) {
-    const bool zero_is_a_centre = std::abs(std::remainder(*centre_mm, width_mm)) < width_mm / 4;
-    if (zero_is_a_centre != (std::fmod(bins, 2) == 1)) bins += 1;
-  }
+  const double bins = formats::tof_bin_count(static_cast<double>(tof.window_mm), width_mm, centre_mm);
   if (!(bins <= most_bins))
     throw std::runtime_error(
         fmt::format("a window of {:g} mm has more than {:g} ToF bins of {:g} mm", tof.window_mm, most_bins, width_mm));
@@ -126,7 +122,7 @@ BinEdges edges_of(const TofModel& tof, double width_mm, std::optional<double> ce
   return edges;
 }
 
-void add_tof(const Scanner& scanner, const TofModel& tof, std::optional<double> tof_mm, DescribedScanner& made) {
+void add_tof(const Scanner& scanner, const TofModel& tof, double tof_mm, DescribedScanner& made) {
   ScannerInformation& info = made.header.scanner;
   if (!(tof.sigma_mm > 0)) {
     const FieldOfView field = field_of_view(scanner);
@@ -142,7 +138,7 @@ void add_tof(const Scanner& scanner, const TofModel& tof, std::optional<double> 
   const double fwhm_mm = static_cast<double>(tof.sigma_mm) * fwhm_per_sigma;
   const double width_mm = tof.bin_width_mm > 0 ? static_cast<double>(tof.bin_width_mm) : fwhm_mm / bins_a_fwhm;
   if (!(tof.bin_width_mm > 0)) made.left_out.push_back(fmt::format("ToF within bins of {:.3g} mm", width_mm));
-  info.tof_bin_edges_mm = {{edges_of(tof, width_mm, tof.bin_width_mm > 0 ? tof_mm : std::nullopt)}};
+  info.tof_bin_edges_mm = {{edges_of(tof, width_mm, tof.bin_width_mm > 0 ? tof_mm : 0)}};
   info.tof_resolution_fwhm_mm = {{static_cast<float>(fwhm_mm)}};
 }
 
@@ -174,7 +170,7 @@ void add_pairs(const Scanner& scanner, const ModulesOfPoints& modules, Described
 
 }  // namespace
 
-DescribedScanner header_of(const Scanner& scanner, const TofModel& tof, std::optional<double> tof_mm) {
+DescribedScanner header_of(const Scanner& scanner, const TofModel& tof, double tof_mm) {
   if (!scanner.detectors || scanner.detectors->size() < 2 || scanner.types.empty())
     throw std::runtime_error("the events' scanner has no detectors that PETSIRD could name");
   DescribedScanner made;

@@ -2,7 +2,6 @@
 // files.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +22,7 @@ struct DescribedScanner {
 /// of `tof`, in its bins, which lie so that `tof_mm`, an event's, is the centre of one; of ToF without bins, in ten a
 /// FWHM. Throws std::runtime_error of one line for ToF whose
 /// window is not known, and for a scanner of fewer than two detectors.
-DescribedScanner header_of(const Scanner& scanner, const TofModel& tof, std::optional<double> tof_mm = {});
+DescribedScanner header_of(const Scanner& scanner, const TofModel& tof, double tof_mm = 0);
 
 }  // namespace tofstream::petsird
 // SPDX-License-Identifier: Apache-2.0

@@ -67,7 +67,7 @@ class McHistogram {
   std::vector<double> counts_;
 };
 
-/// Of an estimate of the case, what is recorded a decay between two distances from the axis. `pass`: with which
+/// What an estimate of the case has recorded a decay between two distances from the axis. `pass`: with which
 /// probability both unscattered photons pass the energy window, which an estimate has in its pairs' efficiencies.
 struct Recorded {
   explicit Recorded(const ScatterEstimate& estimate, double pass) : by_distance(32) {

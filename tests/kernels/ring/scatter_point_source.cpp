@@ -35,7 +35,7 @@ double integral(const std::function<double(double)>& f, double to, double error)
 
 constexpr double sphere_mm = 100, water_per_mm = 0.0096, ring_mm = 400;
 
-/// Of the water along a direction, from a point within it.
+/// The length of water along a direction, from a point within it.
 double way_in_water(Vec3d from, Vec3d direction) {
   const double along = dot(from, direction);
   return -along + std::sqrt(along * along + sphere_mm * sphere_mm - dot(from, from));

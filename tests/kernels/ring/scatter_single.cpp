@@ -45,7 +45,7 @@ struct Sphere {
       return mu_per_mm * inside / (parts * parts * parts);
     });
   }
-  /// Of the water along a direction, from a point within it.
+  /// The length of water along a direction, from a point within it.
   static double way(Vec3d from, Vec3d direction) {
     const double along = dot(from, direction);
     return -along + std::sqrt(along * along + radius_mm * radius_mm - dot(from, from));
@@ -306,7 +306,7 @@ TEST_CASE("single scatter turns with all that it is of, and does not tell which 
 }
 
 TEST_CASE("single scatter is a Monte Carlo program's, absolute and by distance from the axis") {
-  // Of 3155254978 decays the coincidences with one scatter by |s| in steps of 10 mm; those of 160 mm and more are of
+  // The coincidences of 3155254978 decays with one scatter, by |s| in steps of 10 mm; those of 160 mm and more are of
   // the tail of the energy's resolution.
   constexpr double decays = MonteCarloCase::decays;
   const std::vector<double> counted = {3250779, 3212604, 3138011, 3007877, 2825714, 2592665, 2326060, 2051853,
